@@ -56,6 +56,14 @@ def panda():
     return load_robot('panda')
 
 
+@pytest.fixture(scope='session')
+def feedforward(panda):
+    """Return the feed-forward of a Panda."""
+    from hodyn_ros.feedforward import FeedForward
+
+    return FeedForward(panda)
+
+
 @pytest.fixture
 def undrawn(monkeypatch):
     """Let reports have no pictures, which take longer than all the rest of a replay."""

@@ -12,6 +12,7 @@ import tempfile
 from xml.etree import ElementTree
 
 from imports import imported
+from processes import printed_by
 import pytest
 
 import hodyn_ros as hd
@@ -44,8 +45,7 @@ def test_little_is_imported_before_signals_are_heard():
     """A Ctrl-C while the version was read from the package's metadata was a traceback."""
     code = ('import sys, hodyn_ros.ros.executables; '
             'print(*(name for name in sys.modules if name.startswith("hodyn_ros")))')
-    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ['hodyn_ros', 'hodyn_ros.ros', 'hodyn_ros.ros.executables']
+    assert printed_by(code).split() == ['hodyn_ros', 'hodyn_ros.ros', 'hodyn_ros.ros.executables']
 
 
 def test_a_checkout_that_is_not_installed_knows_its_version(monkeypatch, tmp_path):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from recordings import PANDA, messages, motion, record, write
+from rigid_bodies import link
 
 from hodyn_ros import load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
@@ -29,18 +30,16 @@ RATE = 25.0  # of bags, Hz
 
 def scara():
     """Return a SCARA, of which only the joint that slides carries weight, the same everywhere."""
-    turn, slide = {'type': 'revolute', 'axis': [0, 0, 1]}, {'type': 'prismatic', 'axis': [0, 0, 1]}
     places = np.tile(np.eye(4), (4, 1, 1))
     places[0, 2, 3], places[1, 0, 3], places[2, 0, 3] = 0.4, 0.35, 0.3
-    links = ((5.0, 0.1, 0.1, turn), (3.0, 0.1, 0.06, turn), (1.0, 0.0, 4e-3, slide),
-             (0.4, 0.015, 3e-4, turn))
+    links = (('revolute', 5.0, 0.1, 0.1), ('revolute', 3.0, 0.1, 0.06),
+             ('prismatic', 1.0, 0.0, 4e-3), ('revolute', 0.4, 0.015, 3e-4))
     return load_robot({
         'name': 'scara',
         'bodies': [
-            {'name': f'link{k}', 'joint': f'joint{k}', 'parent': k - 1, 'mass': mass,
-             'com': [com, 0.0, 0.02], 'inertia': (inertia * np.eye(3)).tolist(),
-             'placement': places[k].tolist(), **joint}
-            for k, (mass, com, inertia, joint) in enumerate(links)],
+            link(f'link{k}', k - 1, kind, joint=f'joint{k}', axis=[0, 0, 1], mass=mass,
+                 com=[com, 0.0, 0.02], inertia=inertia * np.eye(3), placement=places[k])
+            for k, (kind, mass, com, inertia) in enumerate(links)],
         'limits': {'position': [[-2.0, 2.0], [-2.0, 2.0], [-2.0, 2.0], [-6.0, 6.0]]},
         'friction': {'law': 'sigmoid', 'amplitude': [4.0, 2.4, 6.0, 0.2],
                      'slope': [30.0, 30.0, 60.0, 20.0], 'velocity_offset': [0.0] * 4,
@@ -54,9 +53,8 @@ def palletizer():
     places = np.tile(np.eye(4), (5, 1, 1))
     places[1:, 0, 3], places[2, 2, 3] = (0.3, 0.0, 1.2, 0.1), 1.1
     bodies = [
-        {'name': f'{joint}_link', 'joint': joint, 'parent': k - 1, 'type': 'revolute',
-         'axis': np.eye(3)[axes[k]].tolist(), 'mass': masses[k], 'com': [reach[k], 0.02, 0.1],
-         'inertia': (0.05 * masses[k] * np.eye(3)).tolist(), 'placement': places[k].tolist()}
+        link(f'{joint}_link', k - 1, joint=joint, axis=np.eye(3)[axes[k]], mass=masses[k],
+             com=[reach[k], 0.02, 0.1], inertia=0.05 * masses[k] * np.eye(3), placement=places[k])
         for k, joint in enumerate(joints)]
     bodies[3]['mimic'] = {'joint': 'upper', 'multiplier': -1.0, 'offset': 0.1}
     return load_robot({'name': 'palletizer', 'bodies': bodies, 'limits': {
@@ -78,9 +76,8 @@ def lifted_arm(*more, **options):
     return load_robot({
         'name': 'lifted_arm',
         'bodies': [
-            {'name': f'{joint}_link', 'joint': joint, 'type': kind, 'parent': k - 1,
-             'axis': np.eye(3)[axis].tolist(), 'mass': mass, 'com': com,
-             'inertia': (inertia * np.eye(3)).tolist(), 'placement': places[k].tolist()}
+            link(f'{joint}_link', k - 1, kind, joint=joint, axis=np.eye(3)[axis], mass=mass,
+                 com=com, inertia=inertia * np.eye(3), placement=places[k])
             for k, (joint, kind, axis, mass, com, inertia) in enumerate(links)] + list(more),
         'limits': {'position': [[0.0, 0.6], [-2.5, 2.5], [-2.6, 2.6], [-1.5, 1.5]],
                    'effort': [400.0, 120.0, 60.0, 15.0]}}, **options)
@@ -99,9 +96,8 @@ def screw_scara():
         ('quill', 3, 'helical', 0.6, [0.0, 0.002, -0.05], [3e-3, 3e-3, 3e-5]),
         ('wrist', 4, 'revolute', 0.5, [0.02, 0.0, -0.05], [1e-3, 1e-3, 4e-4]))
     bodies = [
-        {'name': f'{joint}_link', 'joint': joint, 'parent': parent, 'type': kind, 'mass': mass,
-         'axis': [0, 1, 0] if joint == 'wrist' else [0, 0, 1], 'com': com,
-         'inertia': np.diag(inertia).tolist(), 'placement': place.tolist()}
+        link(f'{joint}_link', parent, kind, joint=joint, mass=mass, com=com, placement=place,
+             axis=[0, 1, 0] if joint == 'wrist' else [0, 0, 1], inertia=np.diag(inertia))
         for (joint, parent, kind, mass, com, inertia), place in zip(links, places, strict=True)]
     bodies[1]['mimic'] = {'joint': 'lift_motor', 'multiplier': 0.02 / (2.0 * np.pi)}
     bodies[4]['pitch'] = 0.016 / (2.0 * np.pi)

@@ -3,6 +3,7 @@ from collections.abc import Callable, Iterable
 import contextlib
 from pathlib import Path
 import subprocess
+import sys
 import threading
 import time
 from typing import Any
@@ -79,6 +80,13 @@ def is_alive(pid: int) -> bool:
     except OSError:
         return False
     return stat.rpartition(')')[2].split()[0] != 'Z'
+
+
+def printed_by(code: str, *words: str, **options: Any) -> str:
+    """Return what a new interpreter prints as it runs some code, which must not fail."""
+    return subprocess.run(
+        [sys.executable, '-c', code, *words], capture_output=True, text=True, check=True,
+        timeout=300, **options).stdout
 
 
 def in_threads(work: Callable[[Any], None], parts: Iterable[Any]) -> None:

@@ -45,13 +45,16 @@ def recorded(rng, robot, *, off=0.0, size=1.0, count=100):
     return q, effort
 
 
-def diagnosed(q, effort, velocity, robot=ROBOTS[0]):
-    """Return what a report says of the motion, efforts and velocities of a robot."""
+def diagnosed(q, effort, velocity, robot=ROBOTS[0], **samples):
+    """Return what a report says of the motion, efforts and velocities of a robot.
+
+    `samples` are other slow efforts or instants, and where parts begin.
+    """
     few = DiagnosisSamples(robot)
-    few.add(SimpleNamespace(
-        q=q, slow=np.stack([effort, effort], axis=1), instants=100_000_000 * np.arange(len(q)),
-        leap=np.zeros_like(effort),
-        states=SimpleNamespace(position=q[:, 0], velocity=velocity, effort=effort)))
+    few.add(SimpleNamespace(**{
+        'q': q, 'slow': np.stack([effort, effort], axis=1),
+        'instants': 100_000_000 * np.arange(len(q)), 'leap': np.zeros_like(effort),
+        'states': SimpleNamespace(position=q[:, 0], velocity=velocity, effort=effort), **samples}))
     return few.diagnosis(FeedForward(robot), robot.joint_names, SimpleNamespace(
         gear_ratios=np.full(robot.n, np.nan), with_gravity=True, gravity_share=1.0))
 

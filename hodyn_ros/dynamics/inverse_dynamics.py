@@ -114,22 +114,7 @@ class InverseDynamics(functools.partial[None]):
         """
         if self.robot.floating:
             refuse_without_base(self.robot)
-        self._check_batch(q, out, wrenches)
-        motion, torque = self._of_bodies(q, out)
-
-        def compute(part: slice) -> None:
-            acting = NO_WRENCHES if wrenches is None else wrenches[part]
-            if self._unrolled is not None:
-                self._unrolled.batch(self.order)(
-                    self._scratch(LANES).array, motion[part], torque[part],
-                    self._wrench_transforms, acting)
-            else:
-                any_order_kernels(self.formulation).inverse_dynamics(
-                    *model_of(self.robot), self._scratch(1).array, (), acting,
-                    motion[part], torque[part])
-
-        in_threads(compute, len(q), threads, LANES)
-        self._sum_up(torque, out)
+        self._compute(q, (), out, wrenches, threads)
 
     def floating_batch(
         self, q: Array, base_pose: Array, base_twist: Array, out: Array, base_wrench: Array,
@@ -142,47 +127,45 @@ class InverseDynamics(functools.partial[None]):
         """
         if not self.robot.floating:
             raise HodynError(f'robot {self.robot.name!r} has a fixed base: use batch')
-        self._check_batch(q, out, wrenches)
-        check_array(base_pose, 'base_pose', (len(q), 4, 4))
-        check_array(base_twist, 'base_twist', (len(q), self.order + 2, 6))
-        check_array(base_wrench, 'base_wrench', (len(q), self.order + 1, 6))
-        motion, torque = self._of_bodies(q, out)
-        together = 1 if len(q) == 1 else LANES
+        self._compute(q, (base_pose, base_twist, base_wrench), out, wrenches, threads)
+
+    def _compute(
+        self, q: Array, base: tuple[Array, ...], out: Array, wrenches: Array | None, threads: int,
+    ) -> None:
+        """Compute T motions; `base` is pose, twist and wrench of a floating base, or ()."""
+        robot, count, orders = self.robot, len(q), self.order + 1
+        check_array(q, 'q', (count, orders + 2, robot.n))
+        check_array(out, 'out', (count, orders, robot.n))
+        if wrenches is not None:
+            check_array(wrenches, 'wrenches', (count, orders, len(robot.bodies), 6))
+        if base:
+            check_array(base[0], 'base_pose', (count, 4, 4))
+            check_array(base[1], 'base_twist', (count, orders + 1, 6))
+            check_array(base[2], 'base_wrench', (count, orders, 6))
+        motion, torque = robot.coupling.to_bodies(q), out
+        if motion is not q:  # joints are coupled
+            torque = np.empty((count, orders, motion.shape[-1]))
+        together = 1 if base and count == 1 else LANES
 
         def compute(part: slice) -> None:
-            base = base_pose[part], base_twist[part]
             acting = NO_WRENCHES if wrenches is None else wrenches[part]
-            if self._unrolled is not None:
-                spatial.floating(self.order, together)(
-                    self._scratch(together).array, self.robot.gravity, *base, motion[part],
-                    torque[part], self._wrench_transforms, acting, base_wrench[part])
-            else:
+            if self._unrolled is None:
                 any_order_kernels(self.formulation).inverse_dynamics(
-                    *model_of(self.robot), self._scratch(1).array, (*base, base_wrench[part]),
-                    acting, motion[part], torque[part])
+                    *model_of(robot), self._scratch(1).array,
+                    tuple(array[part] for array in base), acting, motion[part], torque[part])
+            elif base:
+                pose, twist, wrench = base
+                spatial.floating(self.order, together)(
+                    self._scratch(together).array, robot.gravity, pose[part], twist[part],
+                    motion[part], torque[part], self._wrench_transforms, acting, wrench[part])
+            else:
+                self._unrolled.batch(self.order)(
+                    self._scratch(LANES).array, motion[part], torque[part],
+                    self._wrench_transforms, acting)
 
-        in_threads(compute, len(q), threads, LANES)
-        self._sum_up(torque, out)
-
-    def _of_bodies(self, q: Array, out: Array) -> tuple[Array, Array]:
-        """Return the motion of the bodies' joints, and the array for their torques.
-
-        Without coupled joints these are q and out.
-        """
-        motion = self.robot.coupling.to_bodies(q)
-        return motion, out if motion is q else np.empty((*out.shape[:-1], motion.shape[-1]))
-
-    def _sum_up(self, torque: Array, out: Array) -> None:
-        if torque is not out:
-            out[:] = self.robot.coupling.to_joints(torque)
-
-    def _check_batch(self, q: Array, out: Array, wrenches: Array | None) -> None:
-        n, motions = self.robot.n, len(q)
-        check_array(q, 'q', (motions, self.order + 3, n))
-        check_array(out, 'out', (motions, self.order + 1, n))
-        if wrenches is not None:
-            check_array(
-                wrenches, 'wrenches', (motions, self.order + 1, len(self.robot.bodies), 6))
+        in_threads(compute, count, threads, LANES)
+        if motion is not q:
+            out[:] = robot.coupling.to_joints(torque)
 
     @functools.cached_property
     def _unrolled(self) -> ModuleType | None:

@@ -2,6 +2,7 @@
 
 From a damaged bag, all readable messages are read, and the places of lost messages are found.
 """
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path, PurePath
@@ -64,10 +65,12 @@ class Bag:
                 f'{file.file}: {file.reason}' if path.is_dir() else file.reason
                 for file in self._files if isinstance(file, LostMessages)]
             raise HodynError(f'{path}: not a readable rosbag2: {reasons[0]}')
-        found = _added(whole)
+        found: Counter[Topic] = Counter()
+        for opened in whole:
+            found.update(opened.topics)
         #: Number of messages per topic: by metadata.yaml or by the files, whichever is larger
         self.topics = {
-            topic: max(self._metadata.get(topic, 0), found.get(topic, 0))
+            topic: max(self._metadata.get(topic, 0), found[topic])
             for topic in {**self._metadata, **found}}
         complete = len(whole) == len(self._files) and all(file.counts_messages for file in whole)
         self._expected = self.topics if complete else self._metadata
@@ -185,14 +188,6 @@ class Bag:
                 except (ZstdError, EOFError):
                     break  # reading the unpacked file shows what is missing
         return unpacked
-
-
-def _added(files: list[StorageFile]) -> dict[Topic, int]:
-    counts: dict[Topic, int] = {}
-    for file in files:
-        for topic, count in file.topics.items():
-            counts[topic] = counts.get(topic, 0) + count
-    return counts
 
 
 def _bare(path: Path) -> Path:

@@ -5,6 +5,7 @@ before the place where it is noticed, so a message or a compressed chunk directl
 is read only if a checksum covers it. The summary at the end of a file says how many messages each
 topic has. Format: mcap.dev/spec.
 """
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -64,10 +65,8 @@ class McapFile:
             self.counts_messages = counts is not None
             if counts is None:
                 self._channels, self._schemas, self._chunks = {}, {}, {}
-                counts = {}
-                for item in self._walk(None):
-                    if not isinstance(item, LostMessages):
-                        counts[item[0]] = counts.get(item[0], 0) + 1
+                counts = Counter(
+                    item[0] for item in self._walk(None) if not isinstance(item, LostMessages))
             if not self._channels:
                 raise HodynError('not an MCAP file, or so damaged that it names no topic')
         except BaseException:

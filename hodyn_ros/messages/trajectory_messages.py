@@ -6,10 +6,6 @@ from hodyn_ros.messages import cdr
 from hodyn_ros.messages.joint_trajectory import MESSAGE_TYPE, JointWaypoints, decode, read
 
 
-def _robot_trajectory(data: bytes) -> JointWaypoints:
-    return _read_robot_trajectory(cdr.Cursor.of(data))
-
-
 def _display_trajectory(data: bytes) -> JointWaypoints:
     cursor = cdr.Cursor.of(data)
     with cdr.reading(data, 'a DisplayTrajectory'):
@@ -37,7 +33,7 @@ def _read_robot_trajectory(cursor: cdr.Cursor) -> JointWaypoints:
 
 DECODERS: Mapping[str, Callable[[bytes], JointWaypoints]] = {
     MESSAGE_TYPE: decode,
-    'moveit_msgs/msg/RobotTrajectory': _robot_trajectory,
+    'moveit_msgs/msg/RobotTrajectory': lambda data: _read_robot_trajectory(cdr.Cursor.of(data)),
     'moveit_msgs/msg/DisplayTrajectory': _display_trajectory,
 }
 """Decoders by message type: each returns the trajectory in a message, or raises HodynError."""

@@ -5,28 +5,34 @@ prints them, or of a message that contains it: MoveIt's RobotTrajectory or Displ
 goal of FollowJointTrajectory. `time_from_start` may also be a number of seconds. CSV has a column
 `time` in seconds and, for each joint, a column of positions with the joint's name; the columns
 `NAME.velocity` and `NAME.acceleration` are optional, and annotation adds `NAME.effort`.
-`plan_bags` reads and writes bags.
+Bags need no ROS installation.
 """
 from collections.abc import Callable, Mapping
 import csv
 import json
 from pathlib import Path
 from typing import Any
+import warnings
 
 import yaml
 
 from hodyn_ros.common.input_files import check_file
 from hodyn_ros.common.output_files import Contents, replacing
+from hodyn_ros.messages.bag_contents import LostMessages
+from hodyn_ros.messages.bag_writer import bag_writer
+from hodyn_ros.messages.bags import Bag
 from hodyn_ros.messages.csv_columns import ENCODING, read_table
-from hodyn_ros.messages.joint_trajectory import JointWaypoints, duration
+from hodyn_ros.messages.joint_trajectory import MESSAGE_TYPE, JointWaypoints, duration
+from hodyn_ros.messages.message_types import TYPES
+from hodyn_ros.messages.trajectory_messages import DECODERS
 from hodyn_ros.plans.annotate import Annotated
-from hodyn_ros.plans.plan_bags import is_bag, read_bag, write_bag
 from hodyn_ros.plans.waypoints import QUANTITIES
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.file_kinds import likeness
 
 MAX_BYTES = 256 * 1024 * 1024
+ANNOTATED_TOPIC = '/annotated_trajectory'
 _KEYS = {'header', 'joint_names', 'points'}
 _POINT_KEYS = {*QUANTITIES, 'effort', 'time_from_start'}
 _CUT = '...'
@@ -54,8 +60,8 @@ def read_trajectory(
         The file does not exist.
 
     """
-    if is_bag(path):
-        return read_bag(path, topic, index)
+    if _is_bag(path):
+        return _read_bag(path, topic, index)
     if topic is not None or index is not None:
         raise HodynError(f'{path}: topic and number are only for bags')
     check_file(path, f'{path}: no such plan file')
@@ -94,10 +100,59 @@ def write_annotated(annotated: Annotated, path: Path, *, force: bool = False) ->
     written. OSError: the output cannot be written; an existing output then stays unchanged.
     """
     if annotated_contents(path) is not None:
-        write_bag(annotated, path, force=force)
+        _write_bag(annotated, path, force=force)
         return
     with replacing(path, force=force) as file:
         _WRITERS[path.suffix.lower()](annotated, file)
+
+
+def _is_bag(path: Path) -> bool:
+    """Whether a path is a folder, or has the ending of a bag's file."""
+    return path.is_dir() or path.suffix.lower() in ('.db3', '.mcap', '.bag')
+
+
+def _read_bag(path: Path, topic: str | None, index: int | None) -> JointWaypoints:
+    """Return a trajectory in a bag: the only one, or the one chosen by topic and index from 1."""
+    with Bag(path) as bag:
+        topics = {known.name: known for known in bag.topics if known.type in DECODERS}
+        if topic is None and len(topics) == 1:
+            topic = next(iter(topics))
+        if topic is None or topic not in topics:
+            known = ', '.join(sorted(topics)) or 'none'
+            raise HodynError(
+                f'{path}: choose a topic of type {", ".join(DECODERS)}; this bag has: {known}')
+        found: list[bytes] = []
+        losses: list[LostMessages] = []
+        for item in bag.read(topics[topic]):
+            if isinstance(item, LostMessages):
+                losses.append(item)
+            else:
+                found.append(item.data)
+        lost = '; '.join(map(str, bag.count_losses(losses, len(found), topics[topic])))
+    if lost:
+        warnings.warn(
+            f'{path}: damaged: --number counts only the trajectories on {topic} that can be read; '
+            f'lost: {lost}',
+            stacklevel=2)
+    if index is None and len(found) == 1:
+        index = 1
+    if index is None or not 1 <= index <= len(found):
+        asked = '' if index is None else f', so there is no --number {index}'
+        choose = f'; choose one with --number, 1 to {len(found)}' if found else ''
+        raise HodynError(
+            f'{path}: {len(found)} trajectories on {topic}{asked}{choose}'
+            + (f'; lost: {lost}' if lost else ''))
+    try:
+        return DECODERS[topics[topic].type](found[index - 1])
+    except HodynError as error:
+        raise HodynError(f'{path}: {error}') from None
+
+
+def _write_bag(annotated: Annotated, path: Path, *, force: bool) -> None:
+    """Write an annotated plan as the only message of a bag."""
+    with bag_writer(path, force=force) as writer:
+        connection = writer.add_connection(ANNOTATED_TOPIC, MESSAGE_TYPE, typestore=TYPES)
+        writer.write(connection, 0, annotated.message())
 
 
 def _read_yaml(path: Path) -> JointWaypoints:

@@ -20,13 +20,9 @@ _MIN_ERROR = 1e-9  # least error on the logarithmic axis, rad
 
 @plot_style.styled
 def draw_comparison(
-    robot: Robot, tracking: Mapping[Method, Tracking], title: str, path: Path, *,
-    force: bool = False,
+    robot: Robot, tracking: Mapping[Method, Tracking], title: str, path: Path,
 ) -> None:
-    """Write the error of each method and the motion over time to an image file.
-
-    Variable stiffness is shown as well. An existing file is replaced only with `force`.
-    """
+    """Write the error of each method, the motion and variable stiffness over time to an image."""
     first = next(iter(tracking.values()))
     variable = bool(robot.require_actuators().variable.any())
     rows = 3 if variable else 2
@@ -50,5 +46,5 @@ def draw_comparison(
             axes[2].plot(run.times, run.stiffness[:, joint], label=name)
         axes[2].set_ylabel('stiffness (N m/rad)')
     axes[-1].set_xlabel(plot_style.TIME)
-    with replacing(path, force=force) as file:
+    with replacing(path) as file:
         figure.savefig(file, dpi=120)

@@ -7,6 +7,7 @@ from grippers import gripper_urdf
 import numpy as np
 import pytest
 from rich.console import Console
+from rigid_bodies import link
 
 from hodyn_ros import load_robot
 from hodyn_ros.cli.identify_report import doubts, missing_terms, print_identified
@@ -157,11 +158,7 @@ GRIPPER = load_robot(gripper_urdf(centre='0 0 0'))
 assert GRIPPER.bodies[-1].joint == 'finger2'
 # A rod, the last body, follows the axis that carries all others.
 PARALLELOGRAM = load_robot({'name': 'parallelogram', 'bodies': [
-    {'name': name, 'parent': parent, 'type': 'revolute', 'axis': [0, 1, 0],
-     'placement': np.eye(4).tolist(), 'mass': 1.0,
-     'com': [0.1, 0.0, 0.0], 'inertia': np.eye(3).tolist(), **more} for name, parent, more in (
-         ('arm', -1, {}), ('hand', 'arm', {}),
-         ('rod', -1, {'mimic': {'joint': 'arm', 'multiplier': 1.0}}))]})
+    link('arm', joint='arm'), link('hand', 'arm'), link('rod', mimic={'joint': 'arm'})]})
 TWO = np.ones(2)
 # An arm with two hands: guards a load in the other hand that friction absorbs without a word.
 TREE = replace(PANDA, bodies=tuple(

@@ -1,9 +1,9 @@
 """The command line as a program: help, what is missing, signals, and unknown words."""
 import signal
-import subprocess
 import sys
 import threading
 
+from processes import printed_by
 import pytest
 
 import hodyn_ros as hd
@@ -43,8 +43,7 @@ def test_the_version_is_that_of_the_package(capsys):
 def test_help_imports_nothing_that_takes_long():
     code = ('import sys, hodyn_ros.cli.main; '
             'print([m for m in ("numpy", "numba", "scipy", "rich") if m in sys.modules])')
-    result = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
-    assert result.stdout == '[]\n'
+    assert printed_by(code) == '[]\n'
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from rigid_bodies import link
 
 import hodyn_ros as hd
 from hodyn_ros.cli.main import _parser
@@ -75,10 +76,7 @@ def test_path_tolerance_bounds_by_what_samples_are_missed(hodyn):
 
 
 def test_inertias_that_no_body_has_are_told_instead_of_refused(hodyn):
-    mapping = {'name': 'odd', 'bodies': [{
-        'name': 'link', 'parent': -1, 'type': 'revolute', 'axis': [0.0, 0.0, 1.0],
-        'placement': np.eye(4).tolist(), 'mass': 1.0, 'com': [0.0, 0.0, 0.1],
-        'inertia': np.diag([0.1, 0.1, 1.0]).tolist()}]}
+    mapping = {'name': 'odd', 'bodies': [link('a', inertia=np.diag([0.1, 0.1, 1.0]).tolist())]}
     with pytest.raises(hd.HodynError):
         hd.load_robot(mapping)
     Path('odd.yaml').write_text(json.dumps(mapping))

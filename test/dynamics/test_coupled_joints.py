@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 from random_robots import assert_close, couple, random_inertia, random_mapping, random_motion
+from rigid_bodies import link
 from scipy.linalg import block_diag
 
 import hodyn_ros as hd
@@ -153,13 +154,10 @@ def test_a_joint_that_moves_no_mass_is_named():
         'mimic': {'joint': 'left_joint', 'multiplier': 0.5}})
     assert hd.load_robot(keys).n == 2
     # Two bodies that turn about the same axis, one back as the other goes on.
-    still = {'placement': np.eye(4), 'axis': [0.0, 0.0, 1.0], 'type': 'revolute', 'com': [0.0] * 3}
-    with pytest.warns(UserWarning, match="joint 'base_joint', alone or with others, can move"):
+    with pytest.warns(UserWarning, match="joint 'jbase', alone or with others, can move"):
         hd.load_robot({'name': 'still', 'bodies': [
-            {'name': 'base', 'joint': 'base_joint', 'parent': -1, **still, 'mass': 0.0,
-             'inertia': np.zeros((3, 3))},
-            {'name': 'back', 'parent': 'base', **still, 'mass': 1.0, 'inertia': np.eye(3),
-             'mimic': {'joint': 'base_joint', 'multiplier': -1.0}}]})
+            link('base', mass=0.0, inertia=np.zeros((3, 3))),
+            link('back', 'base', com=[0.0] * 3, mimic={'joint': 'jbase', 'multiplier': -1.0})]})
 
 
 def test_inverse_kinematics_counts_joints_not_bodies():

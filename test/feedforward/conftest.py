@@ -3,13 +3,6 @@ from controllers import with_tendons
 import pytest
 
 from hodyn_ros.actuators.laws import AntagonisticExponential
-from hodyn_ros.feedforward import FeedForward
-
-
-@pytest.fixture(scope='session')
-def feedforward(panda):
-    """Return the feed-forward of a Panda."""
-    return FeedForward(panda)
 
 
 @pytest.fixture(scope='session')

@@ -3,6 +3,7 @@ from controllers import driven
 from laws_and_motions import LAWS, MOTOR
 import numpy as np
 import pytest
+from rigid_bodies import one_body
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
@@ -90,12 +91,10 @@ def spring(law, x):
     AntagonisticExponential(3.0, 8.0, 1200.0), AntagonisticQuadratic(4e3, 1200.0)])
 def test_position_and_stiffness_of_a_pendulum_decay_as_the_poles_say(law):
     """Its equations are written here, and integrated by SciPy with the feedback in the loop."""
-    robot = hd.load_robot({'name': 'pendulum', 'gravity': [0.0, 0.0, -GRAVITY], 'bodies': [{
-        'name': 'rod', 'joint': 'hinge', 'parent': -1, 'type': 'revolute',
-        'placement': np.eye(4).tolist(), 'axis': [0.0, 1.0, 0.0], 'point': [0.0, 0.0, 0.0],
-        'mass': MASS, 'com': [LEVER, 0.0, 0.0],
-        'inertia': np.diag([0.1, INERTIA - MASS * LEVER**2, 0.1]).tolist()}]})
-    robot = driven(robot, JointActuator(law, Motor(ROTOR)))
+    pendulum = one_body(
+        'revolute', MASS, [LEVER, 0.0, 0.0], np.array([0.1, INERTIA - MASS * LEVER**2, 0.1]),
+        gravity=[0.0, 0.0, -GRAVITY])
+    robot = driven(pendulum, JointActuator(law, Motor(ROTOR)))
     poles, of_stiffness = np.array([-9.0, -14.0, -7.0 + 5.0j, -7.0 - 5.0j]), [-12.0, -20.0]
     feedback = FlatnessFeedback(robot, poles, of_stiffness)
 

@@ -2,11 +2,10 @@
 from dataclasses import replace
 import json
 import os
-import subprocess
-import sys
 
 from controllers import still
 import numpy as np
+from processes import printed_by
 import pytest
 
 import hodyn_ros as hd
@@ -67,9 +66,7 @@ def test_the_library_never_imports_ros():
         '        importlib.import_module(module.name)\n'
         'print(json.dumps(sorted(m for m in sys.modules if m.split(".")[0] in\n'
         '    ("rclpy", "launch", "sensor_msgs", "mujoco"))))\n')
-    result = subprocess.run(
-        [sys.executable, '-c', script], capture_output=True, text=True, check=True)
-    assert json.loads(result.stdout.splitlines()[-1]) == []
+    assert json.loads(printed_by(script).splitlines()[-1]) == []
 
 
 def test_rotors_add_their_inertia_times_the_accelerations(panda):
@@ -97,10 +94,9 @@ print(*warmth, is_warm())
 @pytest.mark.siege
 def test_only_a_whole_warm_up_counts(tmp_path):
     """After one that was ended, or another command, the next start was silent for 20 s."""
-    done = subprocess.run(
-        [sys.executable, '-c', WARMTH], capture_output=True, text=True, check=True,
-        env={**os.environ, 'NUMBA_DISABLE_JIT': '0', 'NUMBA_CACHE_DIR': str(tmp_path)})
-    assert done.stdout.split() == ['False', 'False', 'True']
+    assert printed_by(WARMTH, env={
+        **os.environ, 'NUMBA_DISABLE_JIT': '0', 'NUMBA_CACHE_DIR': str(tmp_path),
+    }).split() == ['False', 'False', 'True']
 
 
 def test_a_robot_whose_torques_are_not_finite_is_refused_when_it_warms_up(panda):

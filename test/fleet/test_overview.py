@@ -1,5 +1,5 @@
 """The order of recordings, of which those that say nothing of the arm come first."""
-from hodyn_ros.cli.replay_many import _row
+from hodyn_ros.cli.replay import _row
 from hodyn_ros.fleet.overview import how_many_are_well, rank, write_overview
 from hodyn_ros.fleet.task import OK, Outcome
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from recordings import joint_state, write
+from rigid_bodies import link
 import yaml
 
 import hodyn_ros as hd
@@ -19,10 +20,8 @@ PEAK = 0.0212
 def made(kind, scale, *, law, moves=True, friction=None):
     """Record 15 moves of 2 s each, 0.01 to 0.04 rad or m long; return the bag."""
     Path('robot.yaml').write_text(yaml.safe_dump({
-        'name': 'one', 'gravity': [0.0, 0.0, 0.0], 'bodies': [{
-            'name': 'link', 'joint': 'joint', 'parent': -1, 'type': kind, 'axis': [0, 0, 1],
-            'placement': np.eye(4).tolist(), 'mass': 0.3, 'com': [0.0, 0.0, 0.0],
-            'inertia': (1e-3 * np.eye(3)).tolist()}],
+        'name': 'one', 'gravity': [0.0, 0.0, 0.0], 'bodies': [link(
+            'a', kind=kind, mass=0.3, com=[0.0] * 3, inertia=(1e-3 * np.eye(3)).tolist())],
         **({} if friction is None else {'friction': friction})}), 'utf-8')
     points = scale * np.random.default_rng(42).uniform(0.01, 0.04, 16)
     time = np.arange(3000) / 100.0

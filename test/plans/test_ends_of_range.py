@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rigid_bodies import link
 
 import hodyn_ros as hd
 from hodyn_ros.cli import main
@@ -15,15 +16,11 @@ from hodyn_ros.reference.extrema import extrema
 TIMES = [0.0, 1.0, 2.0, 3.5]
 POINTS = [[0.0, 0.01], [0.8, 0.03], [0.2, 0.0], [1.0, 0.02]]
 NAMES = ('turn', 'finger')
-BODY = {
-    'mass': 0.5, 'com': [0.0, 0.0, 0.1], 'inertia': (1e-3 * np.eye(3)).tolist(),
-    'placement': np.eye(4).tolist()}
+BODY = {'mass': 0.5, 'com': [0.0, 0.0, 0.1], 'inertia': (1e-3 * np.eye(3)).tolist()}
 ROBOT = hd.load_robot({
     'name': 'gripper', 'bodies': [
-        {**BODY, 'name': 'arm', 'joint': 'turn', 'parent': -1, 'type': 'revolute',
-         'axis': [0, 0, 1], 'point': [0, 0, 0]},
-        {**BODY, 'name': 'jaw', 'joint': 'finger', 'parent': 0, 'type': 'prismatic',
-         'axis': [0, 1, 0]}],
+        link('arm', joint='turn', axis=[0, 0, 1], **BODY),
+        link('jaw', 'arm', 'prismatic', joint='finger', **BODY)],
     'limits': {
         'position': [[-3.0, 3.0], [0.0, 0.05]], 'velocity': [2.0, 0.2],
         'acceleration': [20.0, 2.0], 'jerk': [400.0, 50.0], 'effort': [60.0, 40.0],

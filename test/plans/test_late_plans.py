@@ -1,6 +1,7 @@
 """Plans that begin after their stamp say what they miss, if they do not follow their motion."""
 import re
 
+from controllers import HOME, still
 import numpy as np
 import pytest
 from supervised import running
@@ -13,13 +14,6 @@ from hodyn_ros.plans.planning_process import prepare
 from hodyn_ros.reference import fit_plan
 
 PANDA = hd.load_robot('panda')
-HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
-
-
-def at_rest(position):
-    state = np.zeros((5, 7))
-    state[0] = position
-    return state
 
 
 def prepared(times, motion, state, skipped):
@@ -40,7 +34,7 @@ def test_only_plans_that_leave_their_motion_are_late(seed):
     motion = whole.evaluate(times)[:, :3]
     skipped = float(min(10.0 ** rng.uniform(-3.0, 0.5), 0.8 * times[-1]))
     due = whole.evaluate(skipped)
-    late = prepared(times, motion, at_rest(HOME), skipped).late
+    late = prepared(times, motion, still(HOME), skipped).late
     away = np.abs(due[0] - HOME).max()
     assert (not late) if away < 0.009 else late or away < 0.011
     if late:
@@ -50,15 +44,15 @@ def test_only_plans_that_leave_their_motion_are_late(seed):
         assert planned - left == pytest.approx(skipped, abs=1e-2 * planned)
         assert times[int(place) - 1] <= skipped < times[int(place)]
     assert not prepared(times, motion, due, skipped).late
-    assert not prepared(times, motion, at_rest(HOME), 0.0).late
+    assert not prepared(times, motion, still(HOME), 0.0).late
 
 
 def test_a_refusal_names_first_that_the_plan_is_late():
     times, motion = [0.0, 3.0, 3.5], np.zeros((3, 3, 7))
     motion[:, 0] = HOME, HOME + 0.5, HOME + 0.6
-    on_time = prepared(times, motion, at_rest(HOME), 0.0)
+    on_time = prepared(times, motion, still(HOME), 0.0)
     assert on_time.refusal == on_time.late == ''
-    late = prepared(times, motion, at_rest(HOME), 3.2)
+    late = prepared(times, motion, still(HOME), 3.2)
     assert late.refusal.startswith(
         'the plan begins 3.2 s after its header.stamp: points 0 to 1 are left out, and the motion '
         'to point 2 takes 0.3 s instead of 3.5 s from the start. Send it earlier, or with a stamp '
@@ -82,4 +76,4 @@ def test_a_motion_to_the_first_point_that_is_cut_short_is_late():
     motion = np.zeros((1, 3, 7))
     motion[:, 0] = HOME + 0.2
     assert 'header.stamp: the motion to point 0 takes 1.5 s instead of 3 s' in prepared(
-        [3.0], motion, at_rest(HOME), 1.5).late
+        [3.0], motion, still(HOME), 1.5).late

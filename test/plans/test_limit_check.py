@@ -2,8 +2,10 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
+from controllers import still
 import numpy as np
 import pytest
+from rigid_bodies import link, one_body
 
 from hodyn_ros import load_robot
 from hodyn_ros.cli.main import main
@@ -15,11 +17,6 @@ from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.reference import fit_plan, hold_plan
 
 START = np.array([0.0, 1.2, 0.0, -0.5, 0.0, 1.57, 0.78])
-
-
-@pytest.fixture(scope='module')
-def feedforward():
-    return FeedForward(load_robot('panda'))
 
 
 def step(joint: int, distance: float, duration: float):
@@ -102,16 +99,9 @@ def test_out_of_range_is_found_and_not_mended(feedforward, distance, limit):
 
 
 def test_a_weight_too_heavy_to_hold_is_not_mended():
-    mapping = {
-        'name': 'lever', 'gravity': [0, 0, -9.80665],
-        'bodies': [{
-            'name': 'arm', 'parent': -1, 'type': 'revolute', 'axis': [0, 1, 0], 'mass': 10.0,
-            'placement': np.eye(4).tolist(), 'com': [1.0, 0.0, 0.0],
-            'inertia': [[0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]],
-        }],
-        'limits': {'effort': [80.0]},
-    }
-    feedforward = FeedForward(load_robot(mapping))
+    feedforward = FeedForward(load_robot({
+        'name': 'lever', 'bodies': [link('arm', joint='arm', mass=10.0, com=[1.0, 0.0, 0.0])],
+        'limits': {'effort': [80.0]}}))
     upright = fit_plan([0.0, 1.0], [[-np.pi / 2], [0.0]])
     mended = smallest_time_scaling(upright, feedforward)
     assert mended.factor is None
@@ -119,12 +109,8 @@ def test_a_weight_too_heavy_to_hold_is_not_mended():
 
 
 def test_a_slide_has_units_of_its_own():
-    slide = load_robot({
-        'name': 'slide', 'bodies': [{
-            'name': 'cart', 'parent': -1, 'type': 'prismatic', 'axis': [0, 0, 1], 'mass': 2.0,
-            'placement': np.eye(4).tolist(), 'com': [0, 0, 0], 'inertia': np.eye(3).tolist()}]})
     units = {e.quantity: e.unit for e in check_limits(
-        fit_plan([0.0, 1.0], [[0.0], [1.0]]), FeedForward(slide)).worst}
+        fit_plan([0.0, 1.0], [[0.0], [1.0]]), FeedForward(one_body('prismatic'))).worst}
     assert units == {
         'position': 'm', 'velocity': 'm/s', 'acceleration': 'm/s²', 'jerk': 'm/s³', 'effort': 'N',
         'effort_rate': 'N/s'}
@@ -168,9 +154,7 @@ def test_within_limits_needs_no_stretch(feedforward):
 def test_a_hold_has_its_gravity_torque(feedforward):
     limit_report = check_limits(hold_plan(START), feedforward)
     assert limit_report.within_limits
-    motion = np.zeros((5, 7))
-    motion[0] = START
-    gravity = feedforward.torque(motion)[0, 1]
+    gravity = feedforward.torque(still(START))[0, 1]
     assert entry(limit_report, 'joint2', 'effort').value == pytest.approx(gravity)
     assert entry(limit_report, 'joint2', 'velocity').value == 0.0
 

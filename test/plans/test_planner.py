@@ -1,10 +1,10 @@
 """When a finished plan is handed over, and when it is made again or refused."""
 from dataclasses import replace
 
+from controllers import HOME, still
 import numpy as np
 import pytest
 
-import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.motion_limits import motion_limits
 from hodyn_ros.messages.joint_trajectory import decode, encode
@@ -15,7 +15,6 @@ from hodyn_ros.plans.prepare import prepare_plan
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
 from hodyn_ros.robot import HodynError
 
-HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 SECOND = 10**9
 
 
@@ -51,13 +50,8 @@ def trajectory(robot, goal, seconds=2.0, stamp=0) -> bytes:
 
 
 @pytest.fixture
-def robot():
-    return hd.load_robot('panda')
-
-
-@pytest.fixture
-def planner(robot):
-    return Planner(Worker(), robot, PlanSettings())
+def planner(panda):
+    return Planner(Worker(), panda, PlanSettings())
 
 
 def submit(planner, reference, now, goal, **fields):
@@ -89,11 +83,11 @@ def test_a_plan_for_mid_motion_that_is_ready_too_late_is_made_again(planner):
     assert not reference.state_at(late)[1:].any()
 
 
-def test_a_plan_is_made_again_when_the_payload_changed_meanwhile(planner, robot):
+def test_a_plan_is_made_again_when_the_payload_changed_meanwhile(planner, panda):
     reference = ReferenceManager(HOME, 50.0)
     submit(planner, reference, 0, HOME + 0.3)
     planner._worker.work()
-    planner.change_robot(robot.with_payload(robot.bodies[-1].name, 3.0, [0.0, 0.0, 0.1]))
+    planner.change_robot(panda.with_payload(panda.bodies[-1].name, 3.0, [0.0, 0.0, 0.1]))
     assert planner.poll(reference, 0) is None
     assert planner._worker.jobs[0].robot is planner.robot
     assert polled(planner, reference, 0).plan
@@ -173,12 +167,12 @@ def test_a_reference_that_moves_on_each_time_is_given_up_after_some_tries(planne
     assert 'moved on each time' in planner.poll(reference, SECOND).why
 
 
-def test_a_payload_that_changes_each_time_is_the_reason_of_a_refusal(planner, robot):
+def test_a_payload_that_changes_each_time_is_the_reason_of_a_refusal(planner, panda):
     reference = ReferenceManager(HOME, 50.0)
     submit(planner, reference, 0, HOME + 0.3)
     for mass in range(1, TRIES + 1):
         planner._worker.work()
-        planner.change_robot(robot.with_payload(robot.bodies[-1].name, mass, [0.0, 0.0, 0.1]))
+        planner.change_robot(panda.with_payload(panda.bodies[-1].name, mass, [0.0, 0.0, 0.1]))
         answer = planner.poll(reference, 0)
     assert answer.why.startswith('the payload, or another part of the model, changed each time')
 
@@ -214,11 +208,11 @@ def test_a_plan_waits_for_ten_minutes_at_most(planner):
     assert reference.next_start(SECOND) == 2.0
 
 
-def test_no_plan_is_taken_while_a_stream_is_followed(planner, robot):
+def test_no_plan_is_taken_while_a_stream_is_followed(planner, panda):
     reference = ReferenceManager(HOME, 50.0)
     submit(planner, reference, 0, HOME + 0.3)
     reference.set_target(
-        SECOND, HOME, None, 2 * SECOND, motion_limits(FeedForward(robot)))
+        SECOND, HOME, None, 2 * SECOND, motion_limits(FeedForward(panda)))
     found = polled(planner, reference, SECOND)
     assert 'a streamed reference is followed' in found.why
     assert reference.streaming
@@ -240,20 +234,16 @@ def test_so_many_plans_may_wait(planner):
     (2.0, 2.5, r'its last point was due 0\.500 s ago: send it earlier; let planner and driver '
      r'use one clock \(in a simulation, use_sim_time: true for both\), or send a stamp of 0'),
     (4000.0, 0.0, 'it takes 4000 s; the longest is 3600 s: is it in milliseconds')])
-def test_a_plan_in_the_past_or_of_more_than_an_hour_is_refused(robot, seconds, skipped, reason):
-    start = np.zeros((5, 7))
-    start[0] = HOME
-    data = trajectory(robot, HOME + 0.1, seconds)
+def test_a_plan_in_the_past_or_of_more_than_an_hour_is_refused(panda, seconds, skipped, reason):
+    data = trajectory(panda, HOME + 0.1, seconds)
     with pytest.raises(HodynError, match=reason):
-        prepare(robot, PlanSettings(), data, False, start, 0, skipped)
+        prepare(panda, PlanSettings(), data, False, still(HOME), 0, skipped)
 
 
 @pytest.mark.parametrize(('seconds', 'most'), [(2.0, 402), (3000.0, 20_002)])
-def test_a_long_plan_is_annotated_with_fewer_samples(robot, seconds, most):
+def test_a_long_plan_is_annotated_with_fewer_samples(panda, seconds, most):
     """A plan with times in ms was sampled every 5 ms, for 10 s and without a word."""
-    state = np.zeros((5, 7))
-    state[0] = HOME
-    found = prepare(
-        robot, PlanSettings(), trajectory(robot, HOME + 0.3, seconds), True, state, 0, 0.0)
+    data = trajectory(panda, HOME + 0.3, seconds)
+    found = prepare(panda, PlanSettings(), data, True, still(HOME), 0, 0.0)
     assert most - 5 < len(decode(found.message).times) <= most
     assert ('are these milliseconds?' in found.note) == (seconds > 1000.0)

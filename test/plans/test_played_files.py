@@ -4,7 +4,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import hodyn_ros as hd
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motors import Motor
@@ -21,16 +20,11 @@ SPRING, MOTOR_SPEED = 3000.0, 0.6
 
 
 @pytest.fixture(scope='module')
-def rigid():
-    return hd.load_robot('panda')
-
-
-@pytest.fixture(scope='module')
-def elastic(rigid):
+def elastic(panda):
     joints = tuple(
         JointActuator(LinearSpring(SPRING), Motor(0.3, max_velocity=MOTOR_SPEED * speed))
-        for speed in rigid.limits.velocity)
-    return replace(rigid, friction=None, actuators=Actuators(rigid.joint_names, joints))
+        for speed in panda.limits.velocity)
+    return replace(panda, friction=None, actuators=Actuators(panda.joint_names, joints))
 
 
 def random_path(seed, reach=0.6):
@@ -88,7 +82,7 @@ def shares(robot, path):
 
 
 @pytest.mark.parametrize('seed', range(6))
-@pytest.mark.parametrize('name', ['rigid', 'elastic'])
+@pytest.mark.parametrize('name', ['panda', 'elastic'])
 def test_a_retimed_file_keeps_all_limits_as_it_is_played(request, tmp_path, name, seed):
     robot = request.getfixturevalue(name)
     times, points, period, ending = random_path(seed)
@@ -99,32 +93,32 @@ def test_a_retimed_file_keeps_all_limits_as_it_is_played(request, tmp_path, name
 
 
 @pytest.mark.parametrize('seed', [12, 34, 44])
-def test_a_stretched_file_keeps_all_limits_as_it_is_played(rigid, tmp_path, seed):
+def test_a_stretched_file_keeps_all_limits_as_it_is_played(panda, tmp_path, seed):
     times, points, period, ending = random_path(seed, 0.15)
     output = tmp_path / f'plan{ending}'
-    assert write(rigid, times, points, period, output, stretch='auto').refusal == ''
-    found = shares(rigid, output)
+    assert write(panda, times, points, period, output, stretch='auto').refusal == ''
+    found = shares(panda, output)
     assert max(found.values()) <= 1.0 + 1e-6, (period, found)
 
 
-def test_a_motion_from_a_moving_start_is_searched_again(rigid, tmp_path):
+def test_a_motion_from_a_moving_start_is_searched_again(panda, tmp_path):
     # It cannot be slowed down: its torque rate was 1.05 of the limit.
     times = np.linspace(0.0, 3.0, 10)
     given = [
         (0.4 * wave[:, None] * np.ones(7)).tolist() for wave in (np.sin(times), np.cos(times))]
     points = JointWaypoints(
-        rigid.joint_names, times.tolist(), (CENTRE + given[0]).tolist(), given[1])
+        panda.joint_names, times.tolist(), (CENTRE + given[0]).tolist(), given[1])
     output = tmp_path / 'plan.csv'
     written = write_annotated_plan(PlanRequest(
-        points, rigid, PlanSettings(stretch='retime', allow_nonzero_velocity_at_end=True)), output)
+        points, panda, PlanSettings(stretch='retime', allow_nonzero_velocity_at_end=True)), output)
     assert written.refusal == ''
     np.testing.assert_allclose(read_trajectory(output).velocities[0], 0.4)
-    assert max(shares(rigid, output).values()) <= 1.0 + 1e-6
+    assert max(shares(panda, output).values()) <= 1.0 + 1e-6
 
 
-def test_whole_nanoseconds_of_messages_cost_no_time(rigid, tmp_path):
+def test_whole_nanoseconds_of_messages_cost_no_time(panda, tmp_path):
     # Positions at other times than the written ones are jerk, 60 v 1 ns / (1 ms)³.
-    robot = with_scaled_limits(rigid, {'jerk': 0.05})
+    robot = with_scaled_limits(panda, {'jerk': 0.05})
     times, points, _, _ = random_path(0)
     as_text, as_message = (
         write(robot, times, points, 1e-3, tmp_path / f'plan{ending}', stretch='retime')

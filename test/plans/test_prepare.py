@@ -3,9 +3,11 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 import multiprocessing
 
+from controllers import still
 from grippers import gripper_urdf
 import numpy as np
 import pytest
+from rigid_bodies import link
 
 from hodyn_ros import HodynError, load_robot
 from hodyn_ros.plans import JointWaypoints, PlanRequest, PlanSettings, prepare_plan
@@ -113,10 +115,9 @@ def test_degrees_are_suspected_however_early_they_come(request_, seconds, said):
 
 
 def test_a_slide_in_millimetres_is_suspected():
-    robot = load_robot({'name': 'slide', 'bodies': [{
-        'name': 'cart', 'joint': 'rail', 'parent': -1, 'type': 'prismatic', 'mass': 1.0,
-        'com': [0.0, 0.0, 0.0], 'inertia': np.eye(3).tolist(), 'axis': [1.0, 0.0, 0.0],
-        'placement': np.eye(4).tolist()}], 'limits': {'position': [[0.0, 1.5]]}})
+    robot = load_robot({
+        'name': 'slide', 'bodies': [link('cart', joint='rail', kind='prismatic')],
+        'limits': {'position': [[0.0, 1.5]]}})
     for far, said in ((900.0, True), (1.9, False)):
         prepared = prepare_plan(PlanRequest(
             JointWaypoints(('rail',), [0.0, 900.0], [[0.0], [far]]), robot))
@@ -188,8 +189,7 @@ def test_a_first_point_in_motion_is_said_to_begin_as_the_reference_moves(request
     said = prepare_plan(replace(request_, trajectory=trajectory)).note
     point = 'the velocity of fer_joint1 at the first point is 0.2, but'
     assert f'{point} the node starts a plan with the velocity of its reference, usually 0' in said
-    start = np.zeros((5, 7))
-    start[0] = START
+    start = still(START)
     note = f'{point} the plan begins with the velocity of the reference'
     for speed, is_said in ((0.0, True), (0.1, True), (0.2, False)):
         start[1, 0] = speed

@@ -2,6 +2,7 @@
 from dataclasses import replace
 from itertools import pairwise
 
+from controllers import HOME, still
 import numpy as np
 import pytest
 import ruckig
@@ -21,7 +22,6 @@ from hodyn_ros.plans.retiming.path import path_of, points_of
 from hodyn_ros.plans.retiming.result import momentary_stops
 from hodyn_ros.reference import fit_plan
 
-HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 NEXT = HOME + np.array([0.5, 0.3, -0.4, 0.5, 0.2, 0.3, 0.4])
 LAST = NEXT + np.array([0.3, -0.4, 0.2, 0.1, 0.5, -0.3, 0.2])
 TOO_FAR = HOME + 4.0 * np.eye(7)[3]
@@ -261,11 +261,9 @@ def test_a_moving_start_is_joined(panda):
 
 
 def test_a_plan_for_the_node_is_retimed_from_where_the_reference_holds(panda):
-    start = np.zeros((5, 7))
-    start[0] = HOME
     trajectory = JointWaypoints(panda.joint_names, [4.0, 9.0], [NEXT.tolist(), LAST.tolist()])
     prepared = prepare_plan(PlanRequest(
-        trajectory, panda, PlanSettings(stretch='retime'), start=start))
+        trajectory, panda, PlanSettings(stretch='retime'), start=still(HOME)))
     assert prepared.refusal == ''
     assert prepared.plan.duration < 2.0
     np.testing.assert_array_equal(prepared.plan.ends[0], HOME)

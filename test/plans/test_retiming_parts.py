@@ -1,6 +1,7 @@
 """The parts of retiming and of stretching, each against what it says: fast."""
 from dataclasses import replace
 
+from controllers import HOME
 import numpy as np
 import pytest
 
@@ -16,7 +17,6 @@ from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot import Limits
 
-HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 FR3 = hd.load_robot('fr3')
 
 

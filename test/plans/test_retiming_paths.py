@@ -1,4 +1,5 @@
 """What of its points a retimed path keeps: all of waypoints, nearly all of samples."""
+from controllers import HOME
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
@@ -6,8 +7,6 @@ from scipy.interpolate import CubicSpline
 import hodyn_ros as hd
 from hodyn_ros.plans.retiming.path import missed_by, path_of, points_of
 from hodyn_ros.plans.waypoints import AcceptedWaypoints
-
-HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
 
 def curve(count):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+from controllers import HOME, still
 import numpy as np
 from processes import children, is_alive
 import pytest
@@ -29,7 +30,6 @@ from hodyn_ros.reference.manager import ReferenceManager
 
 pytestmark = pytest.mark.slow
 
-HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 TIMEOUT = 120.0
 
 
@@ -41,12 +41,10 @@ class Unstartable:
 
 
 def job(robot, number, goal=HOME + 0.1):
-    start = np.zeros((5, 7))
-    start[0] = HOME
     data = encode(
         robot.joint_names, np.array([2.0]), np.array([[goal, 0 * goal, 0 * goal]]),
         np.zeros((1, 7)))
-    return Job(data, robot, PlanSettings(), 0, False, start, 0, None, 0, 0, number)
+    return Job(data, robot, PlanSettings(), 0, False, still(HOME), 0, None, 0, 0, number)
 
 
 def planners():

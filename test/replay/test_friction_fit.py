@@ -1,6 +1,7 @@
 """Efforts fitted by torques beside a friction: what plain least squares of all samples gives."""
 import numpy as np
 import pytest
+from rigid_bodies import link
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
@@ -104,12 +105,9 @@ def test_one_joint_without_efforts_hides_no_turn_of_another():
 
 
 def test_a_slide_is_not_turned():
-    home = {'placement': np.eye(4).tolist(), 'point': [0.0, 0.0, 0.0]}
     arm = load_robot({'name': 'slide', 'bodies': [
-        {'name': 'rail', 'parent': -1, 'type': 'prismatic', 'axis': [0.0, 0.0, 1.0], 'mass': 2.0,
-         'com': [0.0, 0.0, 0.0], 'inertia': np.eye(3).tolist(), **home},
-        {'name': 'link', 'parent': 0, 'type': 'revolute', 'axis': [0.0, 1.0, 0.0], 'mass': 1.0,
-         'com': [0.0, 0.0, 0.3], 'inertia': (0.1 * np.eye(3)).tolist(), **home}]})
+        link('rail', kind='prismatic', axis=[0.0, 0.0, 1.0], mass=2.0),
+        link('arm', 0, com=[0.0, 0.0, 0.3])]})
     turn = np.array([0.0, np.pi])
     q, effort = turned(turn, robot=arm)
     found = quarter_turns(FeedForward(arm), EffortSamples(q, effort))

@@ -1,18 +1,17 @@
 """Positions of motors are recognised in arms whose springs carry friction or not."""
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from recordings import motion
-from rough_recordings import ROBOTS
+from rough_recordings import ROBOTS, diagnosed
 
 from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.diagnosis import DiagnosisSamples
 from hodyn_ros.simulation.examples import with_example_actuators
 
 TIME = np.arange(0.0, 20.0, 0.01)
+INSTANTS = np.round(1e9 * TIME).astype(np.int64)
 OF_MOTORS = 'positions are those of the motors, not of the links behind the springs'
 
 
@@ -37,31 +36,21 @@ def recorded(robot, stiffness, *, off=0.0, late=0, of_motors=False, rubs=0.05):
 
 def found(robot, q, effort):
     """Return how well a recording fits, in which each sample is read twice."""
-    few = DiagnosisSamples(robot)
     slow = np.where(np.isnan(effort), np.nan, low_pass(TIME, effort, 12.0))
     every, first = np.arange(2 * len(TIME)) // 2, np.arange(2 * len(TIME)) % 2 == 0
-    few.add(SimpleNamespace(
-        q=q[every], slow=np.stack([slow, slow], axis=1)[every],
-        instants=np.round(1e9 * TIME).astype(np.int64)[every],
-        begins=np.isin(every, (0, 700)) & first, leap=np.zeros((len(every), robot.n)),
-        states=SimpleNamespace(position=q[every, 0], velocity=q[every, 1], effort=effort[every])))
-    return few.diagnosis(FeedForward(robot), robot.joint_names, SimpleNamespace(
-        gear_ratios=np.full(robot.n, np.nan), with_gravity=True, gravity_share=1.0)).fit
+    return diagnosed(
+        q[every], effort[every], q[every, 1], robot, slow=np.stack([slow, slow], axis=1)[every],
+        instants=INSTANTS[every], begins=np.isin(every, (0, 700)) & first).fit
 
 
 def test_of_a_short_recording_nothing_is_claimed():
     """The ends of a filter were taken for degrees and swapped joints."""
     robot = with_example_actuators(ROBOTS[0], 'sea', 300.0)
     q, effort = recorded(robot, 300.0)
-    few = DiagnosisSamples(robot)
-    few.add(SimpleNamespace(
-        q=q[300:400], slow=np.stack([effort, effort], axis=1)[300:400],
-        instants=np.round(1e9 * TIME[300:400]).astype(np.int64), begins=np.arange(100) == 0,
-        leap=np.zeros((100, robot.n)),
-        states=SimpleNamespace(
-            position=q[300:400, 0], velocity=q[300:400, 1], effort=effort[300:400])))
-    fit = few.diagnosis(FeedForward(robot), robot.joint_names, SimpleNamespace(
-        gear_ratios=np.full(robot.n, np.nan), with_gravity=True, gravity_share=1.0)).fit
+    some = slice(300, 400)
+    fit = diagnosed(
+        q[some], effort[some], q[some, 1], robot, instants=INSTANTS[some],
+        begins=np.arange(100) == 0).fit
     assert np.isnan(fit.unexplained)
     assert fit.reading is None
 

@@ -4,18 +4,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hodyn_ros import load_robot
-from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.replay.limit_watch import LimitWatch
 
 ALL = np.ones((5, 7), dtype=bool)
 MIDDLE = np.array([0.3, -0.2, 0.1, -1.6, 0.2, 1.8, 0.4])
-
-
-@pytest.fixture(scope='module')
-def feedforward():
-    return FeedForward(load_robot('panda'))
 
 
 @pytest.fixture(scope='module')

@@ -1,12 +1,9 @@
 """What the node counts."""
 from types import SimpleNamespace
 
+from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
-
-from diagnostic_msgs.msg import DiagnosticStatus
 
 from hodyn_ros.ros import diagnostics
 from hodyn_ros.ros.diagnostics import Complaints, Durations, Monitor, level, printable

@@ -1,4 +1,5 @@
 """The node, alive in another process, driven state by state."""
+from controllers import still
 import numpy as np
 import pytest
 
@@ -22,9 +23,7 @@ def efforts(answers: list) -> np.ndarray:
 def test_holds_the_position_latched_at_activation(live, home):
     node = live()
     answers = node.first_answer(NOW, home)
-    still = np.zeros((5, 7))
-    still[0] = home
-    np.testing.assert_allclose(efforts(answers), expected(still), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(efforts(answers), expected(still(home)), rtol=0, atol=1e-12)
     assert np.array_equal(efforts(answers)[1:], np.zeros((2, 7)))
     # The arm sags: the reference stays where it was at activation.
     moved = node.answer(NOW + 0.001, [x + 0.01 for x in home])
@@ -53,9 +52,7 @@ def test_follows_a_trajectory_then_holds_its_end(live, home):
     begin = NOW + 20.0
     node.send_trajectory((1.0, goal), start=begin)
     node.send_states_until_log('trajectory accepted', NOW + 2e-3, home)
-    start = np.zeros((5, 7))
-    start[0] = home
-    plan = fit_plan([1.0], [goal], start=start)
+    plan = fit_plan([1.0], [goal], start=still(home))
     count = 0
     for t in np.linspace(-0.1, 1.2, 27).round(3):
         answers = node.reach(begin + t, home)
@@ -93,9 +90,7 @@ def test_gravity_and_friction_can_be_left_out(live, home):
     node.send_states_until_log('trajectory accepted', NOW + 2e-3, home)
     answers = node.reach(NOW + 20.5, home)
     assert answers is not None
-    start = np.zeros((5, 7))
-    start[0] = home
-    q = fit_plan([1.0], [[x + 0.1 for x in home]], start=start).evaluate(0.5)
+    q = fit_plan([1.0], [[x + 0.1 for x in home]], start=still(home)).evaluate(0.5)
     want = expected(q, gravity=False, friction=False)
     np.testing.assert_allclose(efforts(answers)[0], want[0], rtol=0, atol=1e-6)
     assert np.abs(want[0] - expected(q)[0]).max() > 1.0
@@ -140,9 +135,7 @@ def test_states_that_cannot_be_used_are_left_out_and_the_next_is_answered(live, 
 
 def test_another_robot_under_its_drivers_names(live):
     node = live('robot:=iiwa14', joints=[f'lbr_A{i}' for i in range(1, 8)])
-    still = np.zeros((5, 7))
-    still[0] = 0.3
-    want = expected(still, 'iiwa14')
+    want = expected(still([0.3] * 7), 'iiwa14')
     np.testing.assert_allclose(
         efforts(node.first_answer(NOW, [0.3] * 7)), want, rtol=0, atol=1e-12)
 

@@ -6,9 +6,6 @@ import subprocess
 import sys
 
 import pytest
-
-pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
-
 from rclpy.parameter import Parameter
 
 from hodyn_ros.robot import HodynError

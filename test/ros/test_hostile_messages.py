@@ -6,11 +6,9 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
 import pytest
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
-rclpy = pytest.importorskip('rclpy')
-from rclpy.serialization import serialize_message  # noqa: E402
 
 pytestmark = pytest.mark.live
 

@@ -5,8 +5,6 @@ from launch_stand_in import launch
 import pytest
 import yaml
 
-pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
-
 from hodyn_ros.feedforward.settings import longest_end
 from hodyn_ros.robot import HodynError
 from hodyn_ros.ros import parameter_file

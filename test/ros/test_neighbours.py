@@ -4,8 +4,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
-
 from hodyn_ros.ros import neighbours
 from hodyn_ros.ros.diagnostics import Monitor
 from hodyn_ros.ros.neighbours import Neighbours, full_name

@@ -7,12 +7,12 @@ import sys
 import time
 
 import pytest
+import rclpy
 
-rclpy = pytest.importorskip('rclpy')
-from hodyn_ros.plans import child_process  # noqa: E402
-from hodyn_ros.ros import node_processes  # noqa: E402
-from hodyn_ros.ros.node_processes import local_ros, process, spin  # noqa: E402
-from hodyn_ros.ros.spinning import StopFlag  # noqa: E402
+from hodyn_ros.plans import child_process
+from hodyn_ros.ros import node_processes
+from hodyn_ros.ros.node_processes import local_ros, process, spin
+from hodyn_ros.ros.spinning import StopFlag
 
 STUBBORN = """
 import signal, time

@@ -1,12 +1,9 @@
 """What the node publishes of a cycle, taken from its publishers without any node: fast."""
 from types import SimpleNamespace
 
+from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
-
-from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.qos import DurabilityPolicy
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState

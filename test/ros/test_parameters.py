@@ -5,11 +5,8 @@ import re
 
 import numpy as np
 import pytest
-import yaml
-
-pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
-
 from rclpy.parameter import Parameter
+import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.ros import parameters

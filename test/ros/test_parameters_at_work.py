@@ -3,12 +3,9 @@ from itertools import count
 from pathlib import Path
 import re
 
+from geometry_msgs.msg import WrenchStamped
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
-
-from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters

@@ -1,12 +1,10 @@
 """What is asked of the system, and what is said when it refuses."""
 import json
 import os
-import subprocess
-import sys
 
+from processes import printed_by
 import pytest
 
-pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
 pytestmark = pytest.mark.slow
 
 # In a process of its own, as who runs the tests, or as somebody whom nothing is granted.
@@ -37,9 +35,7 @@ print(json.dumps({
 
 
 def ask(who: str) -> dict:
-    run = subprocess.run(
-        [sys.executable, '-c', ASK, who], capture_output=True, text=True, timeout=60, check=True)
-    return json.loads(run.stdout)
+    return json.loads(printed_by(ASK, who))
 
 
 def test_each_wish_is_met_or_refused_in_one_line():
@@ -84,7 +80,5 @@ print(*counts)
 
 
 def test_the_first_line_of_the_log_looks_at_no_file_of_other_modules():
-    run = subprocess.run(
-        [sys.executable, '-c', LOG], capture_output=True, text=True, timeout=60, check=True)
-    warmed_up, logged = map(int, run.stdout.split())
+    warmed_up, logged = map(int, printed_by(LOG).split())
     assert logged < 20 < 0.1 * warmed_up

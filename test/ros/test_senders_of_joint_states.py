@@ -4,6 +4,7 @@ import time
 from live_motions import NOW
 import numpy as np
 import pytest
+from rigid_bodies import link
 import yaml
 
 pytestmark = pytest.mark.live
@@ -49,9 +50,7 @@ def test_a_locked_joint_elsewhere_keeps_a_node_waiting_and_later_warns(live, hom
 def test_the_other_arm_is_locked_and_its_joints_are_named_too(live, tmp_path):
     """No torque depends on where it is: with the own joints in one message, or by itself."""
     bodies = [
-        {'name': name, 'joint': f'{name}_joint', 'parent': -1, 'type': 'revolute', 'mass': 1.0,
-         'com': [0.1, 0.0, 0.0], 'inertia': np.diag([0.1, 0.1, 0.1]).tolist(),
-         'axis': [0.0, 1.0, 0.0], 'placement': np.eye(4).tolist()} for name in ('left', 'right')]
+        link(name, joint=f'{name}_joint', com=[0.1, 0.0, 0.0]) for name in ('left', 'right')]
     path = tmp_path / 'arms.yaml'
     path.write_text(yaml.safe_dump({'name': 'arms', 'bodies': bodies}))
     node = live(

@@ -10,21 +10,20 @@ import time
 import tracemalloc
 from types import SimpleNamespace
 
+from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+
+from hodyn_ros import inverse_dynamics, load_robot
+from hodyn_ros.ros.simulated_driver import SimulatedDriver, main
 
 pytestmark = pytest.mark.live
-rclpy = pytest.importorskip('rclpy')
-
-from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
-from rclpy.context import Context  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rclpy.node import Node  # noqa: E402
-from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
-
-from hodyn_ros import inverse_dynamics, load_robot  # noqa: E402
-from hodyn_ros.ros.simulated_driver import SimulatedDriver, main  # noqa: E402
 
 TIMEOUT = 120.0
 RATE = 100.0

@@ -4,9 +4,6 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-
-pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
-
 from sros_policies import FOLDER, NODES, observed, settled
 
 # Children and attributes of each element: the schema of sros2, policy.xsd, version 0.2.0.

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from rigid_bodies import one_body
 
 import hodyn_ros as hd
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
@@ -15,8 +16,6 @@ from hodyn_ros.actuators.motors import Motor
 pytest.importorskip('mujoco')
 from hodyn_ros.simulation.elastic_arm import ElasticArm
 from hodyn_ros.simulation.rigid_arm import SimulatedArm
-
-EYE = np.eye(4).tolist()
 
 
 def load(name):
@@ -84,11 +83,8 @@ def test_gravity_torque_holds_the_arm():
 
 
 def test_joint_that_mujoco_lacks_is_named():
-    robot = hd.load_robot({'name': 'screw', 'bodies': [
-        {'name': 'nut', 'parent': -1, 'type': 'helical', 'placement': EYE, 'axis': [0, 0, 1],
-         'pitch': 0.01, 'mass': 1.0, 'com': [0, 0, 0], 'inertia': np.eye(3).tolist()}]})
-    with pytest.raises(ValueError, match=r"joint 'nut' is helical"):
-        SimulatedArm(robot, np.zeros(1))
+    with pytest.raises(ValueError, match=r"joint 'jbody' is helical"):
+        SimulatedArm(one_body('helical', pitch=0.01), np.zeros(1))
 
 
 @pytest.mark.parametrize('rotors', [None, np.array([0.1, 0.0])])

@@ -2,19 +2,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 import time as clock
 from typing import Any
 
 import numpy as np
-from rosbags.rosbag2 import StoragePlugin
 from scipy.interpolate import CubicHermiteSpline
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import TORQUE_NAMES
-from hodyn_ros.messages.bag_writer import bag_writer
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE
 from hodyn_ros.messages.message_types import TYPES
@@ -25,23 +22,15 @@ TOPICS = ('joint_states', *(f'feedforward/{name}' for name in TORQUE_NAMES))
 
 
 class Recorder:
-    """Writes serialized joint states to a rosbag2 (MCAP) as they come; a context manager.
+    """Writes serialized joint states to the open writer of a bag as they come.
 
     It starts when every channel has had a message: before that the node does not answer and the
-    arm gets no torque. The bag appears when the context ends, and not at all after an error.
+    arm gets no torque.
     """
 
-    def __init__(self, path: Path, *, force: bool = False) -> None:
-        self._bag = bag_writer(path, storage=StoragePlugin.MCAP, force=force)
-        self._end = ExitStack()
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
         self._heard: dict[str, bool] = {}
-
-    def __enter__(self) -> Recorder:
-        self._writer: Any = self._end.enter_context(self._bag)
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._end.__exit__(*error)
 
     @property
     def has_heard_all(self) -> bool:

@@ -12,13 +12,9 @@ from hodyn_ros.ros.demo.demo_recording import Recording
 
 @look.styled
 def draw_recording(
-    recording: Recording, robot: Robot, results: dict[str, Any], path: Path, *,
-    force: bool = False,
+    recording: Recording, robot: Robot, results: dict[str, Any], path: Path,
 ) -> None:
-    """Write reference, tracking error and torques over time to an image file.
-
-    An existing file is replaced only with `force`.
-    """
+    """Write reference, tracking error and torques over time to an image file."""
     trip = results['round_trip_us']
     figure = Figure(figsize=(10, 12), layout='constrained')
     axes = figure.subplots(5, 1, sharex=True)
@@ -37,5 +33,5 @@ def draw_recording(
         f'{results["states"]} states answered, round trip p50 {trip["p50"]:.0f} µs, '
         f'p99 {trip["p99"]:.0f} µs')
     axes[-1].set_xlabel(look.TIME)
-    with replacing(path, force=force) as file:
+    with replacing(path) as file:
         figure.savefig(file, dpi=110)

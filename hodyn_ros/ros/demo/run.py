@@ -15,11 +15,13 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn
+from rosbags.rosbag2 import StoragePlugin
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.warm_up import is_warm
+from hodyn_ros.messages.bag_writer import bag_writer
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.ros.demo.demo_recording import TOPICS, Recorder, Recording
 from hodyn_ros.ros.inputs import PLAN_QOS
@@ -55,20 +57,17 @@ class DemoRun:
     bag: Path  #: Folder to record to
     retimed: bool = False  #: Whether the node runs the path as fast as all limits allow
 
-    def record(self, *, force: bool = False) -> tuple[dict[str, Any], Recording]:
-        """Run it; return the results from driver and recording, and the recording.
-
-        An existing recording of a demo is replaced only with `force`.
-        """
+    def record(self) -> tuple[dict[str, Any], Recording]:
+        """Run it; return the results from driver and recording, and the recording."""
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / 'driver.json'
             with (
-                local_ros(), Recorder(self.bag, force=force) as recorder,
+                local_ros(), bag_writer(self.bag, storage=StoragePlugin.MCAP) as writer,
                 ThreadPoolExecutor(1) as pool,
             ):
                 # In a separate thread: niceness belongs to a thread, and the caller keeps its own.
                 given_up = threading.Event()
-                running = pool.submit(_drive, self, report, recorder, given_up)
+                running = pool.submit(_drive, self, report, Recorder(writer), given_up)
                 try:
                     interruptions = running.result()
                 finally:
