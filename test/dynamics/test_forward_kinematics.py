@@ -273,6 +273,8 @@ def test_derivatives_of_poses_are_those_of_the_poses_nearby(representation):
     later = np.einsum('kj,jab->kab', powers, derivatives)
     expected = np.einsum('kj,ja->ka', np.array(powers)[:5, :order], twist)
     assert_close(hd.pose_twist(later, representation=representation), expected, 1e-9)
+    later[1:, 3] += 1e-12  # as of differences of poses
+    assert_close(hd.pose_twist(later, representation=representation), expected, 1e-9)
 
 
 def test_a_base_in_hybrid_twists_gets_the_spatial_ones_of_the_dynamics():

@@ -22,6 +22,10 @@ _KINDS = {
 _OF_BODIES = ('mjEQ_CONNECT', 'mjEQ_WELD')
 _UNLIMITED = -np.inf, np.inf
 _ANY_SLOPE = 1.0  # slope of a sigmoid, s/rad; it has no effect, as the amplitude is 0
+# Ranges, and right angles between frames, of an MJCF that gives angles in rad where MuJoCo reads
+# degrees: less than 2π degrees, and π/2 or π degrees.
+_RANGE_IN_RAD = np.deg2rad(1.05 * 2.0 * np.pi)
+_TURNS_IN_RAD = np.deg2rad([0.5 * np.pi, np.pi])
 _LEFT_OUT = {
     'jnt_stiffness': 'springs that pull a joint to its rest',
     'jnt_stiffnesspoly': 'the nonlinear part of such springs', 'dof_frictionloss': 'frictionloss',
@@ -84,6 +88,10 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
         if link['joint'] in mimics:
             link['mimic'] = asdict(mimics[link['joint']])
     _warn_of_what_is_left_out(model, context, balls)
+    if doubt := _doubt_of_angles(model):
+        warnings.warn(
+            f'{context}: {doubt}: are angles in rad? MuJoCo reads them in degrees without '
+            '<compiler angle="radian"/>', stacklevel=2)
     if not joint_of:
         return mapping
     joints = list(joint_of.values())
@@ -113,6 +121,20 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
         if those:
             warnings.warn(f'{context}: {what}: left out at {", ".join(those)}', stacklevel=2)
     return mapping
+
+
+def _doubt_of_angles(model: Any) -> str:
+    """Return what shows that angles in rad were read as degrees; empty if nothing does."""
+    import mujoco
+
+    limited = (model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE) & (model.jnt_limited > 0)
+    spans = np.ptp(model.jnt_range[limited], axis=1)
+    turns = 2.0 * np.arccos(np.clip(np.abs(model.body_quat[:, 0]), 0.0, 1.0))
+    are_right = np.isclose(turns[:, np.newaxis], _TURNS_IN_RAD, rtol=1e-3)
+    if len(spans) > 1 and spans.max() < _RANGE_IN_RAD:
+        return f'the ranges of all joints are below {np.degrees(_RANGE_IN_RAD):.2g} degrees'
+    return '' if not are_right.any() else (
+        f'a frame is turned by {np.degrees(turns[are_right.any(axis=1)][0]):.4g} degrees')
 
 
 def _reflected(values: dict[str, float], mimics: Mapping[str, Mimic]) -> list[float]:

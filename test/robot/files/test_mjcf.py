@@ -41,6 +41,29 @@ def written(tmp_path, body=ARM, more=''):
     return path
 
 
+def in_degrees(tmp_path, body):
+    path = written(tmp_path, body)
+    path.write_text(path.read_text().replace('angle="radian"', ''))
+    return path
+
+
+@pytest.mark.parametrize(('body', 'shown'), [
+    (ARM.replace('type="slide"', 'range="-2 2.5" limited="true"'), 'ranges of all joints'),
+    (ARM.replace('name="hand"', 'name="hand" euler="0 1.5708 0"'), 'turned by 1.571 degrees'),
+    (ARM.replace('name="thumb"', 'name="thumb" euler="3.14159 0 0"'), 'turned by 3.142 degrees')])
+def test_angles_in_rad_that_mujoco_reads_in_degrees_are_asked_about(tmp_path, body, shown):
+    """Without `angle="radian"` limits were a 57th, and right angles 1.6 degrees."""
+    with pytest.warns(UserWarning, match=f'{shown}.*: are angles in rad'):
+        hd.load_robot(in_degrees(tmp_path, body))
+
+
+def test_angles_that_are_right_are_not_asked_about(tmp_path, recwarn):
+    hd.load_robot(written(tmp_path))
+    hd.load_robot(in_degrees(tmp_path, ARM.replace('-1 2', '-100 120').replace(
+        'name="hand"', 'name="hand" euler="0 90 0"')))
+    assert not [each for each in recwarn if 'are angles in rad' in str(each.message)]
+
+
 def test_what_ball_joints_have_by_angle_is_left_out_and_said(tmp_path):
     body = ARM.replace('type="slide"', 'type="ball" range="0 1" damping="2"', 1)
     with pytest.warns(UserWarning, match='range, armature and damping of ball joints: left out'):
