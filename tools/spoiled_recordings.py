@@ -258,8 +258,8 @@ SPOILED = [
             'Let the driver send radians and metres.',), ('Recorded velocities', 'gears'),
             code=2))),
     Spoiled('of a light joint in N mm', scaled(6, effort=1e3), (re.compile(
-        r'Efforts are often beyond their limits \(fer_joint7 \d+ times\): are they in another '
-        r'unit, such as N mm, or are the limits of the robot file too small\?'),),
+        r'Efforts are far beyond their limits \(fer_joint7: \d+ times the limit\): are they in '
+        'another unit, such as N mm, or of another part of the drive'),),
         (*OTHER_CAUSES, 'of the effort of fer_joint7'), commands=('replay',), made=of_rough_panda),
     Spoiled('of the motors', scaled(position=100.0, velocity=100.0, effort=0.01),
             ('positions and velocities are about 100 times too large',), ('degrees',), code=2),

@@ -18,6 +18,7 @@ from hodyn_ros.replay.effort_unit import (
 from hodyn_ros.replay.exchanged_columns import RecordedColumns
 from hodyn_ros.replay.frozen_encoders import FrozenEncoders
 from hodyn_ros.replay.gravity_share import (
+    ANOTHER_UNIT,
     contain_gravity,
     gravity_doubt,
     gravity_facts,
@@ -118,7 +119,10 @@ class Diagnosis:
     def gravity_doubt(self) -> str:
         """A sentence about the share of gravity in the efforts; empty if it would mislead."""
         explains = isinstance(self.slight, ScaledEfforts | ScaledPosition | JointSpring)
-        return gravity_doubt(self.efforts.gravity_share) if (
+        share = self.efforts.gravity_share
+        # What few joints have beyond their limits raises the share of all.
+        explains |= share > ANOTHER_UNIT and 0 < 2 * len(self.beyond_limits) < len(self.names)
+        return gravity_doubt(share) if (
             self.is_comparable and not self.of_motors and not explains) else ''
 
     @property

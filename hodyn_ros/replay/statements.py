@@ -112,11 +112,13 @@ def warnings(result: Replay) -> list[str]:
             f'samples at {1.0 / result.noise.step:.4g} Hz determine no more.')
     said += filter(None, [
         diagnosis.of_motors, diagnosis.another_unit, diagnosis.gravity_doubt])
-    far = ', '.join(f'{name} {size:.0f} times' for name, size in diagnosis.beyond_limits.items())
+    far = ', '.join(
+        f'{name}: {size:.0f} times the limit' for name, size in diagnosis.beyond_limits.items())
     if far:
         said.append(
-            f'Efforts are often beyond their limits ({far}): are they in another unit, such as '
-            'N mm, or are the limits of the robot file too small?')
+            f'Efforts are far beyond their limits ({far}): are they in another unit, such as '
+            'N mm, or of another part of the drive (the force of a slide, not the torque of its '
+            'nut), or are the limits of the robot file too small?')
     said += _about_model(result)
     late = _lag(result)
     if late.is_large:

@@ -8,8 +8,13 @@ from recordings import PANDA, messages, record, write
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
+from hodyn_ros.replay.cut_efforts import uncut
+from hodyn_ros.replay.diagnosis import Diagnosis
+from hodyn_ros.replay.misreading import Fit
+from hodyn_ros.replay.recorded_torques import EffortContents
 from hodyn_ros.replay.replay_bag import replay
 from hodyn_ros.replay.report import figures_of
+from hodyn_ros.replay.stalled_efforts import none_stalled
 from hodyn_ros.replay.statements import facts, warnings
 from hodyn_ros.robot.joint_names import JointNames
 
@@ -157,3 +162,14 @@ def test_of_misread_efforts_it_is_said_whether_they_are_compared_with_gravity(
         not result.diagnosis.efforts.with_gravity)
     assert ('Corrected as said above, they would contain gravity' in said) == (
         gravity and not result.diagnosis.efforts.with_gravity)
+
+
+@pytest.mark.parametrize(('beyond', 'is_of_all'), [(1, False), (3, True)])
+def test_few_joints_in_another_unit_are_named_and_not_all(beyond, is_of_all):
+    """The share of gravity of all efforts, 149, was said, and no joint."""
+    sizes = np.where(np.arange(4) < beyond, 10.0, 0.2)
+    found = Diagnosis(('a', 'b', 'c', 'd'), EffortContents(
+        148.65, np.nan, True, np.full(4, np.nan), sizes, uncut(4), none_stalled(4),
+        np.zeros(4, np.bool_)), Fit(0.1), [])
+    assert list(found.beyond_limits) == list(found.names[:beyond])
+    assert bool(found.gravity_doubt) == is_of_all
