@@ -333,8 +333,9 @@ class DiagnosisSamples:
             fit = replace(fit, reading=replace(reading, are_velocities_scaled=False))
             velocities = RecordedVelocities(q[:, 1] / reading.factors(turns), velocity, turns)
         slight = None
-        # A leap changes a zero within the recording, so no single zero fits all of it.
-        if not np.isnan(fit.unexplained) and not self._leaps:
+        # A leap changes a zero within the recording, so no single zero fits all of it. If stamps
+        # are wrong by a factor, so are accelerations.
+        if not (np.isnan(fit.unexplained) or self._leaps) and np.isnan(velocities.common_factor):
             samples = EffortSamples(q, in_joint_units(effort, efforts.gear_ratios))
             slight = find_slight_cause(
                 feedforward, samples, gravity=efforts.with_gravity,

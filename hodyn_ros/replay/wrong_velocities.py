@@ -61,7 +61,7 @@ class RecordedVelocities:
         return np.nan
 
     @property
-    def _common_factor(self) -> float:
+    def common_factor(self) -> float:
         """Ratio of the recorded velocities of all moving joints to the estimated ones.
 
         NaN for fewer than two moving joints, if the factors differ or are near 1, or if a unit
@@ -106,7 +106,7 @@ class RecordedVelocities:
                 f'those of {names[joint]} have an offset of {self._offset[joint]:+.2g} {unit}')
         if self._are_zero.any():
             said.append(f'those of {_listed(names, self._are_zero)} are 0')
-        if np.isfinite(factor := self._common_factor):
+        if np.isfinite(factor := self.common_factor):
             return [
                 *said,
                 f'those of all moving joints are about {factor:.3g} times the estimated ones, so '
