@@ -41,17 +41,16 @@ def ask_of_actuators(robot: Robot, context: str) -> None:
     if robot.actuators is None:
         return
     turning = {
-        name: (joint, effort) for turns, name, joint, effort in zip(
-            robot.turns, robot.joint_names, robot.actuators.joints,
-            robot.limits.effort.tolist(), strict=True) if turns}
+        name: joint for turns, name, joint in zip(
+            robot.turns, robot.joint_names, robot.actuators.joints, strict=True) if turns}
     stiffness = robot.actuators.constant_stiffness()[0]
     _ask_of_softness(robot, stiffness, f'{context}, actuators')
     ask_if(list(filter(None, [doubt_of_stiffness(robot, stiffness)])), f'{context}, actuators:')
     for key, angles in (
-            ('max_deflection', {name: joint.max_deflection for name, (joint, _) in turning.items()
+            ('max_deflection', {name: joint.max_deflection for name, joint in turning.items()
                                 if math.isfinite(joint.max_deflection)}),
             ('deflection', {name: float(np.abs(joint.law.deflection).max())
-                            for name, (joint, _) in turning.items()
+                            for name, joint in turning.items()
                             if isinstance(joint.law, laws.TabulatedSpring)})):
         ask_if(
             [f'{name} ({angle:g})' for name, angle in angles.items() if angle > _DEFLECTION],
