@@ -1,7 +1,11 @@
 """Descriptions of small robots: elements of a URDF, whole ones, and what loading them says."""
 import warnings
 
+import numpy as np
+from rigid_bodies import link
+
 from hodyn_ros import load_robot, save_robot
+from hodyn_ros.robot import lie
 
 
 def said(function, *arguments, **options):
@@ -30,6 +34,18 @@ def chain(*kinds, limits=None):
         'mass': 1.0, 'com': [0.2, 0.0, 0.0],
         'inertia': [[0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]],
     } for i, kind in enumerate(kinds)], **({} if limits is None else {'limits': limits})}
+
+
+def mapping(size=1.0, mass=2.0, *, masses=1.0, com=1.0, inertia=1.0, ranges=1.0, **more):
+    """Return an arm of three links of this size, m, and mass, kg, with factors of wrong units."""
+    placement = lie.pose(None, [0.0, 0.0, 0.4 * size])
+    tensor = inertia * mass * (0.1 * size) ** 2 * np.diag([1.0, 1.0, 0.5])
+    bodies = [link(
+        f'l{i}', i - 1, joint=f'j{i}', placement=placement.tolist(), axis=[0, i % 2, 1 - i % 2],
+        mass=masses * mass, com=[0.0, 0.0, 0.2 * size * com], inertia=tensor.tolist(),
+    ) for i in range(3)]
+    ends = [[-2.0 * ranges, 2.0 * ranges] for _ in range(3)]
+    return {'name': 'arm', 'bodies': bodies, 'limits': {'position': ends}, **more}
 
 
 def tag(element, /, **attributes):

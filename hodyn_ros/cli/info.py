@@ -20,6 +20,7 @@ from hodyn_ros.common.errors import HodynError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from hodyn_ros.common.arrays import Flags
     from hodyn_ros.robot import Robot
 
 _LIMITS = (
@@ -139,9 +140,11 @@ def _figures(robot: Robot) -> dict[str, Any]:
         'joint_prefixes': robot.joint_prefixes,
         'links': [*(body.name for body in robot.bodies), *robot.frames],
         'joints': {body.joint: {
-            'type': body.type, 'link': body.name, 'mass': body.mass,
+            'type': 'continuous' if turns_on and body.type == 'revolute' else body.type,
+            'link': body.name, 'mass': body.mass,
             **{quantity: limits.get(quantity, [None] * robot.n)[i] for quantity in _LIMITS},
-        } for i, body in enumerate(robot.joint_bodies)},
+        } for i, (body, turns_on) in enumerate(
+            zip(robot.joint_bodies, _turns_on(robot).tolist(), strict=True))},
         'coupled_joints': {body.joint: {
             'type': body.type, 'link': body.name, 'mass': body.mass, 'mimic': asdict(body.mimic),
         } for body in robot.bodies if body.mimic is not None},
@@ -183,6 +186,13 @@ def _reach(robot: Robot) -> float:
     return max(distances[index] + float(np.linalg.norm(place)) for index, place in places)
 
 
+def _turns_on(robot: Robot) -> Flags:
+    """Return which joints turn without a range; a URDF calls revolute ones continuous."""
+    import numpy as np
+
+    return robot.turns & np.isinf([robot.limits.position_min, robot.limits.position_max]).all(0)
+
+
 def _unknown(robot: Robot) -> list[str]:
     """Return what the file lacks, one sentence each."""
     import numpy as np
@@ -190,12 +200,10 @@ def _unknown(robot: Robot) -> list[str]:
     from hodyn_ros.feedforward.limit_table import unit
 
     sentences = []
-    ends = np.array([robot.limits.position_min, robot.limits.position_max])
-    turns_on = np.isinf(ends).all(axis=0) & robot.turns
     for field in fields(robot.limits):
         missing = ~np.isfinite(getattr(robot.limits, field.name))
         if field.name.startswith('position'):
-            missing &= ~turns_on
+            missing &= ~_turns_on(robot)
         if field.name not in {*_REPORTED, 'tracking_error'} or not missing.any():
             continue
         joints = [name for name, gap in zip(robot.joint_names, missing, strict=True) if gap]
@@ -216,7 +224,7 @@ def _unknown(robot: Robot) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    if value is None:
+    if value is None or value == [None, None]:
         return '–'
     if isinstance(value, list):
         return ' … '.join(_text(entry) for entry in value)

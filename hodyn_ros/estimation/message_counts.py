@@ -42,15 +42,17 @@ class MessageCounts:
         places = [str(loss) for loss in self.lost[:_LISTED]]
         if len(self.lost) > _LISTED:
             places.append(f'and {len(self.lost) - _LISTED} more places')
-        count = str(self.lost_messages) if self.all_known else (
-            f'at least {self.lost_messages}' if self.lost_messages else 'an unknown number')
-        return (
-            f'{count} of {self._of} messages on {self.topic} are lost: {"; ".join(places)}')
+        count = f'at least {self.lost_messages}' if self.lost_messages else 'an unknown number of'
+        said = (
+            f'{self.lost_messages} of {self.total} messages on {self.topic}' if self.all_known else
+            f'{self._read} messages on {self.topic} were read, and {count} others')
+        return f'{said} are lost: {"; ".join(places)}'
 
     @property
     def sentences(self) -> list[str]:
         """Sentences about the messages, beginning with the used ones."""
-        said = [f'{self.used} of {self._of} messages on {self.topic} are used.']
+        of = f'{self.total} messages' if self.all_known else f'the {self._read} messages read'
+        said = [f'{self.used} of {of} on {self.topic} are used.']
         if self.lost:
             said.append(f'The bag is damaged: {self.damage}.')
         said += [f'Left out: {count} ({reason}).' for reason, count in self.unusable.items()]
@@ -72,5 +74,5 @@ class MessageCounts:
         }
 
     @property
-    def _of(self) -> str:
-        return str(self.total) if self.all_known else f'at least {self.total}'
+    def _read(self) -> int:
+        return self.total - self.lost_messages

@@ -11,7 +11,7 @@ from hodyn_ros.limits.margins import both
 from hodyn_ros.limits.quantities import EFFORTS, QUANTITIES
 from hodyn_ros.reference.limits import MotionLimits, largest_ratio
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot.unit_doubts import largest_deflections
+from hodyn_ros.robot.actuator_doubts import largest_deflections
 
 # Largest part of a usual spring's largest deflection that the weight may cause. It may cause all
 # of a deflection that the robot file gives.

@@ -16,7 +16,7 @@ from hodyn_ros.feedforward.tracking import TrackingWatch
 from hodyn_ros.limits.margins import both
 from hodyn_ros.limits.quantities import QUANTITIES
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot.unit_doubts import doubt_of_stiffness
+from hodyn_ros.robot.actuator_doubts import doubt_of_stiffness
 
 TELL = 1.0
 """How long a notice is shown after its last occurrence, s: long enough to be read."""

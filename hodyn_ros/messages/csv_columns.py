@@ -95,9 +95,12 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
         tuple(columns['position']), [], {kind: [] for kind in columns}, says_seconds=says_seconds,
         units=_units_of_joints(written, header))
     at = header.index('time')
+    # A number may be whole, so that few commas are too many: then no line has the right number.
+    surplus = math.inf if separator != ',' else 1 if not pointed and all(
+        len(line) > len(header) for _, line in lines) else 2
     for number, line in lines:
         is_last = number == lines[-1][0]
-        if fault := _wrong_count(line, len(header), is_last):
+        if fault := _wrong_count(line, len(header), surplus, is_last):
             _check_separator(line, separator, len(header), f'{path}, line {number}')
             if not is_log:
                 raise HodynError(f'{path}, line {number}: {fault}')
@@ -196,14 +199,17 @@ def _number(line: list[str], place: int, is_log: bool) -> float:
     return math.nan
 
 
-def _wrong_count(line: list[str], columns: int, is_last: bool) -> str:
-    """Return the fault in the number of a line's entries; empty if it is right."""
+def _wrong_count(line: list[str], columns: int, surplus: float, is_last: bool) -> str:
+    """Return the fault in the number of a line's entries; empty if it is right.
+
+    With at least `surplus` entries too many, and no point, its numbers may have decimal commas.
+    """
     entries = len(line)
     if entries == columns:
         return ''
     if is_last and entries < columns:
         return f'cut off after {entries} of {columns} entries'
-    if columns + 1 < entries <= 2 * columns and not any('.' in cell for cell in line):
+    if columns + surplus <= entries <= 2 * columns and not any('.' in cell for cell in line):
         # Without the number, which differs from line to line, so that it is asked once.
         return (
             f'more entries than the {columns} columns: are these decimal commas? Then separate '

@@ -1,17 +1,16 @@
 """Questions, one line each, about numbers of a robot that are probably not in SI units.
 
-Robots from every format are checked after reading. Where possible, bounds are relative to the
-robot's size or mass, so that small hands and large cranes raise no question.
+Robots from every format are checked after reading; `actuator_doubts` asks about their motors.
+Where possible, bounds are relative to the robot's size or mass, so that small hands and large
+cranes raise no question.
 """
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 import math
 from typing import TYPE_CHECKING
 import warnings
 
 import numpy as np
 
-from hodyn_ros.actuators import laws
-from hodyn_ros.actuators.joint_actuators import JointActuator
 from hodyn_ros.common.arrays import Array
 
 if TYPE_CHECKING:
@@ -32,9 +31,9 @@ _SPREAD = 10.0
 _WIDE, _SHARE = 1.5, 0.02
 """Largest radius of gyration, over the arm's length, of a body whose inertia is at least _SHARE of
 the arm's mass times its squared length. Placeholders for small parts have less: 1 g and 1 g m²."""
-_SHORT, _SMALL_ARM = 0.1, 0.5
+SHORT, _SMALL_ARM = 0.1, 0.5
 """Least length or size of an arm that the checks assume, m: _SMALL_ARM in the checks of masses and
-their centres, _SHORT in all others."""
+their centres, SHORT in all others."""
 _STEEP = 0.1
 """Largest pitch of a helical joint, m/rad: 0.63 m per turn."""
 _THIN = 0.1
@@ -54,19 +53,11 @@ _EARTH = 9.0, 10.6
 """Least and largest strength of the earth's gravity, m/s²."""
 _HEAVIEST = 50.0
 """Largest gravity, m/s²: twice that of Jupiter."""
-_DEFLECTION, _STIFF = 1.0, 2e-4
-"""Largest deflection of an actuator's spring, rad or m; least deflection at the largest torque,
-rad: stiff gears deflect by several times as much."""
-_STIFFNESS = 'stiffness is in {}: is this {}? At the largest {} springs deflect by'
-_ONE_SPRING = laws.LinearSpring | laws.CubicSpring | laws.VariableStiffness
-_FAST, _FAST_WHEEL, _FAST_ROTOR = 100.0, 5000.0, 2000.0
-"""Largest speeds, rad/s or m/s: of a joint, a joint without a range, and a rotor before its gear.
-"""
+FAST, _FAST_WHEEL = 100.0, 5000.0
+"""Largest speeds, rad/s or m/s: of a joint, and of a joint without a range."""
 _STRONG, _STRONG_SLIDE, _STRONG_TURN = 100.0, 1e4, 1e3
 """Largest effort of a joint: _STRONG times the robot's weight (prismatic) or its weight times its
 size (others), but at least the force _STRONG_SLIDE, N, or the torque _STRONG_TURN, N m."""
-_ROTORS, _SMALL_ROTORS = 10.0, 1e-5
-"""Largest and least inertia of a rotor reflected to its joint, over that of the whole arm."""
 
 
 def ask(line: str) -> None:
@@ -114,7 +105,7 @@ def ask_of_links(links: Sequence['Body'], context: str) -> None:
         and (body.mass < _THIN * distance**3
              or distance > _POINT * _gyration(body.mass, body.inertia))
     ], f'{context}: centres of mass are in m: are these mm?')
-    size = max(_SMALLEST, _size(links, max(length, _SMALL_ARM)))
+    size = max(_SMALLEST, size_of(links, max(length, _SMALL_ARM)))
     ask_if([
         f'{body.name} ({body.mass:g} kg)' for body in with_mass
         if body.mass > max(_HEAVY * size**3, _DENSE * _gyration(body.mass, body.inertia)**3)
@@ -127,7 +118,7 @@ def ask_of_links(links: Sequence['Body'], context: str) -> None:
 
 
 def ask_of_robot(robot: 'Robot', context: str) -> None:
-    """Ask about gravity, limits, friction, rotors and actuators of a robot once it is read."""
+    """Ask about gravity, limits and friction of a robot once it is read."""
     ask_of_gravity(robot, context)
     limits = robot.limits
     _ask_of_limits(robot, context)
@@ -141,19 +132,15 @@ def ask_of_robot(robot: 'Robot', context: str) -> None:
                 _ENDLESS if lower == -upper else one_sided)
         ], f'{context}: ranges are in {question}')
     _ask_of_friction(robot, context)
-    if robot.rotor_inertia is not None:
-        _ask_of_rotors(robot, dict(zip(
-            robot.joint_names, robot.rotor_inertia.tolist(), strict=True)), context)
-    ask_of_actuators(robot, context)
 
 
 def _ask_of_limits(robot: 'Robot', context: str) -> None:
     """Ask about limits of velocity and effort that no robot of this size and weight reaches."""
     limits = robot.limits
     weight = _EARTH[0] * sum(body.mass for body in robot.bodies)
-    size = max(_size(robot.bodies), _SHORT)
+    size = max(size_of(robot.bodies), SHORT)
     has_range = np.isfinite(limits.position_max - limits.position_min)
-    fastest = np.where(has_range, _FAST, _FAST_WHEEL)
+    fastest = np.where(has_range, FAST, _FAST_WHEEL)
     strongest = [
         max(_STRONG * weight * size, _STRONG_TURN) if turns
         else max(_STRONG * weight, _STRONG_SLIDE) for turns in robot.turns]
@@ -179,93 +166,6 @@ def ask_of_gravity(robot: 'Robot', context: str) -> None:
             'ceiling give base_pose')
 
 
-def ask_of_actuators(robot: 'Robot', context: str) -> None:
-    """Ask about the springs and motors of a robot."""
-    if robot.actuators is None:
-        return
-    turning = {
-        name: (joint, effort) for turns, name, joint, effort in zip(
-            robot.turns, robot.joint_names, robot.actuators.joints,
-            robot.limits.effort.tolist(), strict=True) if turns}
-    stiffness = robot.actuators.constant_stiffness()[0]
-    # Without a max_deflection, plans are judged by the stiffness in the file, though it can vary.
-    presets = {
-        name: _DEFLECTION for name, joint in zip(
-            robot.joint_names, robot.actuators.joints, strict=True)
-        if isinstance(joint.law, laws.VariableStiffness) and joint.max_deflection == np.inf}
-    farthest = dict(
-        zip(robot.joint_names, largest_deflections(robot).tolist(), strict=True)) | presets
-    for turns, si, *words in (
-            (True, 'rad', 'N m/rad', 'N m/deg', 'torque'), (False, 'm', 'N/m', 'N/mm', 'force')):
-        ask_if([
-            f'{name} ({deflection:.3g} {si}'
-            f'{"; if it is so soft, give max_deflection" if name in presets else ""})'
-            for name, deflection in _deflections(robot, stiffness, turns=turns).items()
-            if deflection > farthest[name]
-        ], f'{context}, actuators: {_STIFFNESS.format(*words)}')
-    ask_if(list(filter(None, [doubt_of_stiffness(robot, stiffness)])), f'{context}, actuators:')
-    for key, angles in (
-            ('max_deflection', {name: joint.max_deflection for name, (joint, _) in turning.items()
-                                if math.isfinite(joint.max_deflection)}),
-            ('deflection', {name: float(np.abs(joint.law.deflection).max())
-                            for name, (joint, _) in turning.items()
-                            if isinstance(joint.law, laws.TabulatedSpring)})):
-        ask_if(
-            [f'{name} ({angle:g})' for name, angle in angles.items() if angle > _DEFLECTION],
-            f'{context}, actuators: {key} is in rad: are these degrees?')
-    ask_if([
-        f'{name} ({reason})' for name, joint in zip(
-            robot.joint_names, robot.actuators.joints, strict=True)
-        if (reason := _always_loaded(joint))
-    ], f'{context}, actuators: springs that cannot carry 0 N m: is this meant?')
-    ask_if([
-        f'{name} ({rest:.3g} at stiffness {joint.law.stiffness:g}, max_deflection '
-        f'{joint.max_deflection:g})'
-        for name, joint in zip(robot.joint_names, robot.actuators.joints, strict=True)
-        if isinstance(joint.law, laws.AntagonisticExponential | laws.AntagonisticQuadratic)
-        and (rest := abs(joint.law.deflection_at_rest)) > joint.max_deflection
-    ], f'{context}, actuators: the tendons deflect by more than max_deflection already at rest '
-       'without a load: is max_deflection too small, or stiffness too large?')
-    motors = {name: joint.motor for name, (joint, _) in turning.items()}
-    ask_if([
-        f'{name} ({motor.gear_ratio:g})' for name, motor in motors.items()
-        if motor.gear_ratio < 1.0
-    ], f'{context}, actuators: gear_ratio is turns of the rotor per turn of the joint: are these '
-       'the inverse?')
-    ask_if([
-        f'{name} ({joint.motor.max_velocity:g} {"rad/s" if name in turning else "m/s"} at the '
-        'joint)' for name, joint in zip(
-            robot.joint_names, robot.actuators.joints, strict=True)
-        if math.isfinite(joint.motor.max_velocity) and (
-            joint.motor.max_velocity > _FAST
-            or joint.motor.max_velocity * joint.motor.gear_ratio > _FAST_ROTOR)
-    ], f'{context}, actuators: max_velocity is in rad/s (prismatic: m/s): are these rpm?')
-    _ask_of_rotors(robot, {
-        name: motor.inertia for name, motor in motors.items() if motor.gear_ratio >= 1.0
-    }, f'{context}, actuators')
-
-
-def doubt_of_stiffness(robot: 'Robot', stiffness: Array) -> str:
-    """Return a question about a stiffness, (n,), that is probably in N mm/rad; else empty."""
-    those = [
-        f'{name} ({angle:.3g} rad)' for name, angle in _deflections(robot, stiffness).items()
-        if angle < _STIFF]
-    asked = _STIFFNESS.format('N m/rad', 'N mm/rad', 'torque')
-    return f'{asked} {", ".join(those)}' if those else ''
-
-
-def largest_deflections(robot: 'Robot') -> Array:
-    """Return how far the spring of a joint can deflect at most, (n,), rad or m.
-
-    A slide's spring deflects by less than the slide's range. The result is infinite for variable
-    springs, which may be soft, as motors make them stiffer.
-    """
-    assert robot.actuators is not None
-    spans = robot.limits.position_max - robot.limits.position_min
-    return np.where(robot.actuators.variable, np.inf, np.where(
-        robot.turns, _DEFLECTION, np.minimum(spans, _DEFLECTION)))
-
-
 def ask_of_payload(
     robot: 'Robot', mass: float, com: Array, inertia: Array, context: str,
 ) -> None:
@@ -273,7 +173,7 @@ def ask_of_payload(
     total = sum(body.mass for body in robot.bodies)
     if total and mass > max(_OF_THE_ARM * total, _PAYLOAD):
         ask(f'{context}: mass is in kg: are these grams? {mass:g} kg on a robot of {total:.3g} kg')
-    distance, size = float(np.linalg.norm(com)), max(_size(robot.bodies), _SMALLEST_LOADED)
+    distance, size = float(np.linalg.norm(com)), max(size_of(robot.bodies), _SMALLEST_LOADED)
     if distance > _FAR_FROM_FLANGE * size:
         ask(f'{context}: com is in m: are these mm? {distance:.3g} m on a robot of {size:.3g} m')
     if mass > 0.0:
@@ -305,7 +205,7 @@ def _ask_of_inertias(
     large = _SHARE * sum(mass for _, mass, _ in loads) * length**2
     ask_if([
         f'{name} ({radius:.3g} m)' for name, mass, inertia in loads
-        if (radius := _gyration(mass, inertia)) > max(length, _SHORT) * (
+        if (radius := _gyration(mass, inertia)) > max(length, SHORT) * (
             _WIDE if mass * radius**2 > large else _SPREAD)
         and mass < _THIN * radius**3
     ], f'{context}: inertias are in kg m²: are these from a CAD program, in kg cm², g cm², kg mm² '
@@ -326,47 +226,6 @@ def _ask_of_friction(robot: 'Robot', context: str) -> None:
        'exceeds the effort limit of')
 
 
-def _ask_of_rotors(robot: 'Robot', inertia: Mapping[str, float], context: str) -> None:
-    size = max(_size(robot.bodies), _SHORT)
-    arm = sum(body.mass * size**2 + float(np.trace(body.inertia)) for body in robot.bodies)
-    turns = dict(zip(robot.joint_names, robot.turns, strict=True))
-    ask_if([
-        f'{name} ({value:.3g} kg m²)' for name, value in inertia.items()
-        if turns[name] and value > _ROTORS * arm
-    ], f'{context}: inertias of rotors are in kg m² at the joint, and the whole arm has '
-       f'{arm:.2g}: are these in g cm², or multiplied by the squared gear ratio twice?')
-    ask_if([
-        f'{name} ({value:.3g} kg m²)' for name, value in inertia.items()
-        if turns[name] and 0.0 < value < _SMALL_ROTORS * arm
-    ], f'{context}: inertias of rotors are in kg m² at the joint, and the whole arm has '
-       f'{arm:.2g}: are these without the squared gear ratio?')
-
-
-def _always_loaded(joint: JointActuator) -> str:
-    """Return why a spring cannot carry 0 N m; empty if it can."""
-    law = joint.law
-    if isinstance(law, laws.TabulatedSpring) and not law.torque[0] <= 0.0 <= law.torque[-1]:
-        return f'its table goes from {law.torque[0]:g} to {law.torque[-1]:g} N m'
-    if isinstance(law, laws.AntagonisticExponential) and not law.pushes and (
-            law.stiffness < 2.0 * law.scale * law.rate):
-        return (f'stiffness {law.stiffness:g} is below 2 scale rate = '
-                f'{2.0 * law.scale * law.rate:g} N m/rad, and its tendons do not push')
-    return ''
-
-
-def _deflections(
-    robot: 'Robot', stiffness: Array, *, turns: bool = True,
-) -> dict[str, float]:
-    """Return largest effort / stiffness of joints with one spring that turn or slide, if known."""
-    assert robot.actuators is not None
-    return {
-        name: largest / value for does, name, joint, effort, value in zip(
-            robot.turns, robot.joint_names, robot.actuators.joints,
-            robot.limits.effort.tolist(), stiffness.tolist(), strict=True)
-        if does == turns and isinstance(joint.law, _ONE_SPRING)
-        and math.isfinite(largest := min(effort, joint.motor.max_effort))}
-
-
 def _gyration(mass: float, inertia: Array) -> float:
     """Return the radius of gyration, m, from the largest entry of the inertia."""
     return math.sqrt(float(np.abs(inertia).max()) / mass)
@@ -381,7 +240,7 @@ def _reach(links: Sequence['Body']) -> list[float]:
     return reach
 
 
-def _size(links: Sequence['Body'], largest: float = math.inf) -> float:
+def size_of(links: Sequence['Body'], largest: float = math.inf) -> float:
     """Return the largest distance of a centre of mass from the origin along the links, m.
 
     A centre counts as at most `largest` away from its joint.

@@ -69,6 +69,7 @@ class FeedforwardNode(LifecycleNode):
         self._idle = Monitor(self.get_logger().error)  # for inputs that come while inactive
         self._planner: Planner | None = None
         self._outputs: Outputs | None = None
+        self._questions: list[str] = []  # about the payload that is being set
         self._stiffness: tuple[str, dict[str, float]] = '', {}  # a robot's name, and its last
         self._entities: list[Callable[[], Any]] = []
         self._timer: Timer | None = None
@@ -131,15 +132,23 @@ class FeedforwardNode(LifecycleNode):
         """Stop, fade out and leave the active state: a program calls it before ROS shuts down."""
         if self._session is not None:
             self.trigger_deactivate()
-            self._send_results()
+            # The client library sends the results of goals in callbacks.
+            end = time.monotonic() + RESULT_TIME
+            while self.executor is not None and time.monotonic() < end:
+                spin_once(self.executor, self, 0.1 * RESULT_TIME)
 
     def set_parameters_atomically(
         self, parameter_list: list[Parameter[Any]],
     ) -> SetParametersResult:
-        """Set parameters as one batch; the error for an unknown parameter names it."""
+        """Set parameters as one batch; the result names unknown and asks about doubtful ones."""
         if wrong := undeclared(self, parameter_list):
             return SetParametersResult(successful=False, reason=wrong)
-        return super().set_parameters_atomically(parameter_list)
+        self._questions.clear()
+        result = super().set_parameters_atomically(parameter_list)
+        for question in self._questions:
+            self.get_logger().warning(question)
+        result.reason = '; '.join(filter(None, [result.reason, *self._questions]))
+        return result
 
     def destroy_node(self) -> None:
         """Release everything, including the process that prepares plans."""
@@ -154,12 +163,6 @@ class FeedforwardNode(LifecycleNode):
             return self.trigger_configure() == SUCCESS == self.trigger_activate()
         self.get_logger().info('auto_activate is false: configure and activate this node')
         return True
-
-    def _send_results(self) -> None:
-        """Let the client library send the results of goals, which it does in callbacks."""
-        end = time.monotonic() + RESULT_TIME
-        while self.executor is not None and time.monotonic() < end:
-            spin_once(self.executor, self, 0.1 * RESULT_TIME)
 
     def _guarded(
         self, what: str, transition: Callable[[], None],
@@ -341,8 +344,6 @@ class FeedforwardNode(LifecycleNode):
         return self.create_timer(period, lambda: self._call(callback), clock=self._steady)
 
     def _report(self, session: Session) -> None:
-        if self._outputs is None:
-            return
         session.look_around()
         message = DiagnosticArray(status=[session.status()])
         message.header.stamp = self.get_clock().now().to_msg()
@@ -375,7 +376,7 @@ class FeedforwardNode(LifecycleNode):
             settings = replace(self._settings, **payload)
             try:
                 feedforward = feedforward_of(with_payload(
-                    self._unloaded_robot, settings, self.get_logger().warning))
+                    self._unloaded_robot, settings, self._questions.append))
                 self._session.change_model(feedforward, settings)
             except HodynError as error:
                 return SetParametersResult(successful=False, reason=str(error))

@@ -67,7 +67,9 @@ def test_the_replay_of_a_log_is_that_of_the_bag(hodyn, convert):
     ('time,a\n0,1\n0.01,\n0.02,nan',
      '2 of 3 lines cannot be used; left out: no position of a (2 lines, the first is line 3)'),
     ('time,a\n0,1,5\n0,01,1,6\n0,02,1,7',
-     '3 of 3 lines cannot be used; left out: 3 entries'),
+     '3 of 3 lines cannot be used; left out: more entries than the 2 columns: are these decimal '
+     'commas? Then separate the columns by semicolons (3 lines, the first is line 2)'),
+    ('time,a\n0,1\n0,1,6\n0,1,7', '2 of 3 lines cannot be used; left out: 3 entries'),
     ('time,a\n0,0,1,5\n0,01,1,6\n0,02,1,7', 'are these decimal commas?'),
     ('time,a,b\n0,0,1,5,1,5\n0,01,1,6,1\n0,02,1,7,1,5',
      'log.csv: 3 of 3 lines cannot be used; left out: more entries than the 3 columns: are these '

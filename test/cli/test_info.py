@@ -1,6 +1,7 @@
 """What ``hodyn info`` tells of a robot."""
 import json
 from pathlib import Path
+import re
 
 import numpy as np
 import pytest
@@ -84,6 +85,17 @@ def test_what_is_not_known_is_said_and_of_whom(info):
     assert '-1 … 2' in rows[0]
     assert '–' in rows[1]
     assert '20000' in rows[1]
+
+
+def test_joints_that_turn_without_a_range_are_called_continuous(info):
+    figures, text = info(chain('revolute', 'revolute', 'revolute', 'prismatic', limits={
+        'position': [[-1.0, 2.0], [None, None], [None, 2.0], [None, None]]}))
+    kinds = ['revolute', 'continuous', 'revolute', 'prismatic']
+    assert [joint['type'] for joint in figures['joints'].values()] == kinds
+    ranges = ['-1 … 2', '–', '– … 2', '–']
+    rows = [line for line in text.splitlines() if re.search(r'link\d  ', line)]
+    for row, kind, reach in zip(rows, kinds, ranges, strict=True):
+        assert re.search(rf' {kind} +1 +{reach} ', row)
 
 
 def test_the_default_of_a_tracking_error_that_is_not_given_is_said(info):

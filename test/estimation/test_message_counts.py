@@ -31,22 +31,23 @@ def test_what_is_lost_is_told_as_far_as_it_is_known():
     some, more = LostMessages('a.mcap', '', 'cut off', 4), LostMessages('b.mcap', '', 'cut off', 3)
     unknown = LostMessages('c.mcap', '', 'cut off')
     none = LostMessages('d.mcap', '', 'cut off', 0)
+    name = 'messages on /joint_states'
     for losses, said, total in (
-            ((some,), '4 of 9 messages', 9), ((some, more), '7 of 12 messages', 12),
-            ((none,), '0 of 5 messages', 5),
-            ((some, unknown), 'at least 4 of at least 9 messages', 9),
-            ((unknown,), 'an unknown number of at least 5 messages', 5)):
+            ((some,), f'4 of 9 {name} are', 9), ((some, more), f'7 of 12 {name} are', 12),
+            ((none,), f'0 of 5 {name} are', 5),
+            ((some, unknown), f'5 {name} were read, and at least 4 others are', 9),
+            ((unknown,), f'5 {name} were read, and an unknown number of others are', 5)):
         found = counts(5, *losses)
-        assert found.damage.startswith(f'{said} on /joint_states are lost: {losses[0]}')
+        assert found.damage.startswith(f'{said} lost: {losses[0]}')
         assert found.lost_messages == total - 5
         assert found.all_known == (unknown not in losses)
         assert found.figures['damage'] == found.damage
         assert not found.figures['complete']
         assert [one['messages'] for one in found.figures['samples_lost']] == [
             one.messages for one in losses]
-        least = 'at least ' if unknown in losses else ''
+        of = 'the 5 messages read' if unknown in losses else f'{total} messages'
         assert found.sentences == [
-            f'5 of {least}{total} messages on /joint_states are used.',
+            f'5 of {of} on /joint_states are used.',
             f'The bag is damaged: {found.damage}.']
 
 

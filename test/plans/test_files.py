@@ -188,7 +188,11 @@ def test_separators_within_quotes_separate_nothing(tmp_path, separator):
     ('p.csv', '0.0,1.0\n0.1,1.1', 'time in seconds (one of time, time_from_start, '),
     ('p.csv', '', 'NAME.acceleration; it has nothing'),
     ('p.csv', 'time;a\n0.25;1,234', "line 2, column 'a': expected a finite number, got '1,234'"),
-    ('p.csv', 'time,a\n0,1,2', 'line 2: 3 entries for 2 columns'),
+    ('p.csv', 'time,a\n0,0\n1,1,2', 'line 3: 3 entries for 2 columns'),
+    ('p.csv', 'time,a\n0,0,1\n0.5,1,2', 'line 2: 3 entries for 2 columns'),
+    ('p.csv', 'time;a\n0;0;1;2', 'line 2: 4 entries for 2 columns'),
+    ('p.csv', 'time,a,b\n0,0,0,4\n1,5,0,7', 'line 2: more entries than the 3 columns: are these '
+     'decimal commas? Then separate the columns by semicolons'),
     ('p.csv', 'time,a\n0,0,1,5', 'line 2: more entries than the 2 columns: are these decimal'),
     ('p.csv', 'time,a,b\n0,1,5,2,5', 'than the 3 columns: are these decimal commas? Then '),
     ('p.csv', 'time,a,b\n0,0.1,0.20.3,0.1,0.2', 'line 2: 5 entries for 3 columns'),

@@ -4,24 +4,11 @@ import warnings
 import numpy as np
 import pytest
 from rigid_bodies import link
-from robot_texts import chain, said, tag
+from robot_texts import chain, mapping, said, tag
 import yaml
 
 import hodyn_ros as hd
-from hodyn_ros.robot import lie
 from hodyn_ros.robot.files.writer import urdf_text
-
-
-def mapping(size=1.0, mass=2.0, *, masses=1.0, com=1.0, inertia=1.0, ranges=1.0, **more):
-    """Return an arm of three links of this size, m, and mass, kg, with factors of wrong units."""
-    placement = lie.pose(None, [0.0, 0.0, 0.4 * size])
-    tensor = inertia * mass * (0.1 * size) ** 2 * np.diag([1.0, 1.0, 0.5])
-    bodies = [link(
-        f'l{i}', i - 1, joint=f'j{i}', placement=placement.tolist(), axis=[0, i % 2, 1 - i % 2],
-        mass=masses * mass, com=[0.0, 0.0, 0.2 * size * com], inertia=tensor.tolist(),
-    ) for i in range(3)]
-    ends = [[-2.0 * ranges, 2.0 * ranges] for _ in range(3)]
-    return {'name': 'arm', 'bodies': bodies, 'limits': {'position': ends}, **more}
 
 
 def with_dh(data):
@@ -200,100 +187,6 @@ def test_payloads_in_other_units_are_asked_about(load, asked):
     assert said(hd.load_robot('panda').with_payload, 'link7', *load) == [asked] * bool(asked)
     crane = hd.load_robot(mapping(25.0, 2e4))
     assert said(crane.with_payload, 'l2', 3e4, [0, 0, 40.0]) == []
-
-
-def driven(law, motor, *, effort=50.0):
-    joint = {**law, 'motor': {'inertia': 0.1, **motor}}
-    data = mapping(actuators={f'j{i}': joint for i in range(3)})
-    return {**data, 'limits': {'effort': 3 * [effort]}}
-
-
-TABLE = {'law': 'table', 'torque': [-50, -20, 0, 20, 50]}
-TENDONS = {'law': 'exponential', 'scale': 2, 'rate': 10}
-
-
-@pytest.mark.parametrize(('law', 'motor', 'asked'), [
-    ({'law': 'spring', 'stiffness': 400}, {}, ''),
-    ({'law': 'spring', 'stiffness': 7}, {}, 'is this N m/deg? At the largest torque springs '
-     'deflect by j0 (7.14 rad), j1 (7.14 rad)'),
-    ({'law': 'cubic', 'stiffness': 7, 'cubic': 1}, {}, 'deflect by j0 (7.14 rad)'),
-    ({'law': 'spring', 'stiffness': 400, 'max_deflection': 3}, {},
-     'max_deflection is in rad: are these degrees? j0 (3), j1 (3), j2 (3)'),
-    ({**TENDONS, 'stiffness': 400, 'max_deflection': 20}, {},
-     'max_deflection is in rad: are these degrees? j0 (20)'),
-    ({'law': 'spring', 'stiffness': 6e6}, {}, 'is this N mm/rad? At the largest torque springs '
-     'deflect by j0 (8.33e-06 rad), j1 (8.33e-06 rad)'),
-    ({'law': 'cubic', 'stiffness': 6e6, 'cubic': 1}, {}, 'is this N mm/rad?'),
-    ({'law': 'spring', 'stiffness': 2e5}, {}, ''),
-    ({'law': 'variable', 'stiffness': 4e5}, {}, 'is this N mm/rad? At the largest torque springs '
-     'deflect by j0 (0.000125 rad), j1'),
-    ({'law': 'variable', 'stiffness': 2e4}, {}, ''),
-    ({'law': 'variable', 'stiffness': 7, 'max_deflection': 0.9}, {}, ''),
-    ({'law': 'variable', 'stiffness': 7}, {},
-     'is this N m/deg? At the largest torque springs deflect by j0 (7.14 rad; if it is so soft, '
-     'give max_deflection)'),
-    ({**TABLE, 'deflection': [-0.2, -0.1, 0, 0.1, 0.2]}, {}, ''),
-    ({**TABLE, 'deflection': [-12, -6, 0, 6, 12]}, {},
-     'deflection is in rad: are these degrees? j0 (12)'),
-    ({**TABLE, 'torque': [10, 20, 30, 35, 40], 'deflection': [0.1, 0.2, 0.3, 0.35, 0.4]}, {},
-     'cannot carry 0 N m: is this meant? j0 (its table goes from 10 to 40 N m), j1'),
-    ({**TENDONS, 'stiffness': 20}, {}, 'cannot carry 0 N m: is this meant? j0 (stiffness 20 is '
-     'below 2 scale rate = 40 N m/rad, and its tendons do not push)'),
-    ({**TENDONS, 'stiffness': 400, 'max_deflection': 0.2}, {},
-     'stiffness too large? j0 (0.23 at stiffness 400, max_deflection 0.2), j1'),
-    ({**TENDONS, 'stiffness': 400, 'max_deflection': 0.24}, {}, ''),
-    ({'law': 'quadratic', 'coefficient': 1000, 'stiffness': 500, 'max_deflection': 0.2}, {},
-     'j0 (0.25 at stiffness 500, max_deflection 0.2)'),
-    ({**TENDONS, 'stiffness': 40}, {}, ''), ({**TENDONS, 'stiffness': 20, 'pushes': True}, {}, ''),
-    ({'law': 'rigid'}, {'gear_ratio': 0.01, 'side': 'rotor'}, 'are these the inverse? j0 (0.01)'),
-    ({'law': 'rigid'}, {'gear_ratio': 100, 'side': 'rotor', 'inertia': 0.5},
-     'j0 (5e+03 kg m²), j1'),
-    ({'law': 'rigid'}, {'inertia': 500}, 'are these in g cm²'),
-    ({'law': 'rigid'}, {'gear_ratio': 160, 'side': 'rotor', 'inertia': 1e-4}, ''),
-    ({'law': 'rigid'}, {'inertia': 4e-5},
-     'are these without the squared gear ratio? j0 (4e-05 kg m²)'),
-    ({'law': 'rigid'}, {'max_velocity': 3000}, 'are these rpm? j0 (3000 rad/s at the joint)'),
-    ({'law': 'rigid'}, {'gear_ratio': 100, 'side': 'rotor', 'inertia': 1e-4, 'max_velocity': 3000},
-     'are these rpm? j0 (30 rad/s at the joint)'),
-    ({'law': 'rigid'}, {'gear_ratio': 100, 'side': 'rotor', 'inertia': 1e-4, 'max_velocity': 500},
-     ''),
-])
-def test_springs_and_motors_beyond_any_joint_are_asked_about(law, motor, asked):
-    data = driven(law, motor)
-    lines = said(hd.load_robot, data)
-    if not asked:
-        assert lines == []
-        return
-    (line,) = lines
-    assert line.startswith("robot 'arm', actuators: ")
-    assert asked in line
-    plain = hd.load_robot({**data, 'actuators': None})
-    assert said(hd.with_actuators, plain, {'actuators': data['actuators']}) == [line]
-
-
-@pytest.mark.parametrize(('stiffness', 'asked'), [
-    (8.0, ['stiffness is in N/m: is this N/mm? At the largest force springs deflect by '
-           'j0 (6.25 m), j1 (6.25 m), j2 (6.25 m)']),
-    (500.0, []), (1e5, [])])
-def test_springs_of_slides_are_asked_about_as_well(stiffness, asked):
-    data = driven({'law': 'spring', 'stiffness': stiffness}, {})
-    for body in data['bodies']:
-        body['type'] = 'prismatic'
-    assert said(hd.load_robot, data) == [f"robot 'arm', actuators: {line}" for line in asked]
-
-
-@pytest.mark.parametrize(('motor', 'asked'), [
-    ({'max_velocity': 3000}, '(3000 m/s at the joint)'),
-    ({'side': 'rotor', 'gear_ratio': 400, 'inertia': 4e-5, 'max_velocity': 3000},
-     '(7.5 m/s at the joint)'),
-    ({'side': 'rotor', 'gear_ratio': 400, 'inertia': 4e-5, 'max_velocity': 300}, '')])
-def test_motors_of_slides_are_asked_about_as_well(motor, asked):
-    data = driven({'law': 'rigid'}, motor)
-    for body in data['bodies']:
-        body['type'] = 'prismatic'
-    lines = said(hd.load_robot, data)
-    assert len(lines) == bool(asked)
-    assert all(f'are these rpm? j0 {asked}, j1 {asked}' in line for line in lines)
 
 
 @pytest.mark.parametrize(('amplitude', 'offset', 'asked'), [

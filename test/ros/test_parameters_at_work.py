@@ -9,6 +9,7 @@ import pytest
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
+from rclpy.parameter import Parameter
 from rclpy.qos import ReliabilityPolicy
 
 import hodyn_ros as hd
@@ -118,6 +119,24 @@ def test_a_dump_of_the_active_node_can_be_loaded_and_types_stay(live, home):
     asked = GetParameters.Request(names=['payload_mass'])
     (value,) = node.call(GetParameters, 'get_parameters', asked).values
     assert (value.type, value.double_value) == (ParameterType.PARAMETER_DOUBLE, 2.0)
+
+
+@pytest.mark.live
+def test_the_answer_to_a_payload_asks_about_its_units(live, home):
+    """Who sets it by a service or by rqt does not see the log."""
+    node = live()
+    node.first_answer(NOW, home)
+    assert node.set(payload_link='link7', payload_mass=0.01) == ''
+    for height, is_asked in ((0.1, False), (50.0, True), (0.2, False)):
+        com = Parameter('payload_com', value=[0.0, 0.0, height]).to_parameter_msg()
+        (result,) = node.call(
+            SetParameters, 'set_parameters', SetParameters.Request(parameters=[com])).results
+        assert result.successful
+        assert bool(result.reason) == is_asked == ('com is in m: are these mm?' in result.reason)
+    assert node.log.count('com is in m: are these mm?') == 1
+    refusal = node.set(payload_mass=120.0)
+    assert 'beyond its effort limit of' in refusal
+    assert 'mass is in kg: are these grams?' in refusal
 
 
 @pytest.mark.live

@@ -12,11 +12,11 @@ from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.common.errors import HodynError, check_names
 from hodyn_ros.common.input_files import check_file
+from hodyn_ros.robot.actuator_doubts import ask_of_actuators
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.model import Robot
 from hodyn_ros.robot.robot_check import check_robot
-from hodyn_ros.robot.unit_doubts import ask_of_actuators
 
 MAX_FILE_BYTES = 1024 * 1024
 

@@ -14,6 +14,7 @@ import warnings
 import numpy as np
 
 from hodyn_ros.common.errors import HodynError
+from hodyn_ros.robot.actuator_doubts import ask_of_actuators
 from hodyn_ros.robot.files.actuators import read_actuators, with_rotors
 from hodyn_ros.robot.files.bodies import (
     InertiaHandling,
@@ -207,6 +208,7 @@ def _robot(
     _check_masses(robot, section)
     ask_of_links(links, section.context)
     ask_of_robot(robot, section.context)
+    ask_of_actuators(robot, section.context)
     return robot
 
 
