@@ -228,3 +228,13 @@ def test_wheels_may_turn_faster_than_joints_with_a_range():
     data = mapping()
     data['limits'] = {'velocity': [4900.0] * 3}
     assert said(hd.load_robot, data) == []
+
+
+@pytest.mark.parametrize('multiplier', [0.02 / (2.0 * np.pi), 0.2])
+def test_the_nut_of_a_screw_may_turn_often_and_fast(multiplier):
+    """It was asked about in every command, though the pitch of its screw explains it."""
+    data = chain('revolute', 'prismatic')
+    data['bodies'][1]['mimic'] = {'joint': 'link0', 'multiplier': multiplier}
+    data['limits'] = {'position': [[-60.0, 60.0]], 'velocity': [150.0]}
+    lines = [line for line in said(hd.load_robot, data) if 'multiplier' not in line]
+    assert len(lines) == (0 if multiplier < 0.1 else 2)
