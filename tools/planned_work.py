@@ -33,6 +33,7 @@ class Plans:
     def __init__(self):
         self.waiting, self.is_ready, self.robot = None, True, PANDA
         self.late = ''  # what its plans miss, as they begin after their stamps
+        self.doubt = ''  # questions about their points
         of_base = Planner(AtOnce(), PANDA, PlanSettings())
         self.submit_base, self.poll_base = of_base.submit_base, of_base.poll_base
 
@@ -55,7 +56,7 @@ class Plans:
         goal = HOME + (float(data) if data != b'away' else 0.0)
         plan = fit_plan([0.0, 0.4 + 4.0 * np.abs(goal - start).max()], [start, goal])
         reference.follow(plan, now)
-        return Accepted(plan, late=self.late)
+        return Accepted(plan, late=self.late, doubt=self.doubt)
 
     def cancel(self):
         was_busy, self.waiting = self.busy, None

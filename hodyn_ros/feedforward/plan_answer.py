@@ -20,6 +20,7 @@ class Accepted:
     wait: float = 0.0  #: Time until the plan starts, s
     dropped: int = 0  #: Number of waiting plans with later starts that this plan replaces
     late: str = ''  #: What the plan misses, as it begins after its stamp; else empty
+    doubt: str = ''  #: Questions about the units of its points; may be empty
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,8 @@ class Requests(StateMachine):
         rare = too_rare(
             answer.plan, 1e-9 * self.clock.period, self._tracking.tolerance,
             self.feedforward.robot, self._joints)
-        for kind, doubt in (('late plan', answer.late), ('rare cycles', rare)):
+        for kind, doubt in (
+                ('late plan', answer.late), ('rare cycles', rare), ('doubt', answer.doubt)):
             if doubt:
                 self.reasons.notice(kind, doubt, at, 'warning')
         if answer.dropped:

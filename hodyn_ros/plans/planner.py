@@ -119,7 +119,7 @@ class Planner:
         pace = None if is_retimed else 1.0 / (prepared.stretch or 1.0)
         return Accepted(
             prepared.plan, pace, prepared.summary, prepared.message, (start - now) * 1e-9, dropped,
-            prepared.late)
+            prepared.late, '; '.join(one for one in prepared.doubts if one.endswith('?')))
 
     def submit_base(self, data: bytes, placement: Array, now: int) -> int:
         """Have poses of a base prepared; return their start's stamp, `now` if they have none.

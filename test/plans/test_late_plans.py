@@ -72,6 +72,15 @@ def test_a_late_plan_is_named_in_log_state_and_answer():
     assert goal.outcome == (ErrorCode.SUCCESSFUL, f'{REACHED} But {late}')
 
 
+def test_a_question_about_an_accepted_plan_is_in_log_and_state():
+    world = running()
+    world.plans.doubt = doubt = 'times are in s: are these milliseconds?'
+    world.plan(b'0.1')
+    world.states(5)
+    assert world.said(doubt) == 1
+    assert world.report == ('following', doubt)
+
+
 def test_a_motion_to_the_first_point_that_is_cut_short_is_late():
     motion = np.zeros((1, 3, 7))
     motion[:, 0] = HOME + 0.2
