@@ -124,9 +124,11 @@ class StateArrivals:
             return False, ''
         self._told_timeout = timeout, at + TIMEOUT_PERIOD
         is_long = timeout > LONG_TIMEOUT and not self._may_be_slow
+        raised = f', as state_timeout, {self._timeout:g} s, is shorter than 5 periods' if (
+            0.0 < self._timeout < SILENT_PERIODS * self.period) else ''
         return is_long, (
             f'joint states come every {self.said_period}: they count as lost after '
-            f'{timeout:.3g} s without one{UNTIL_LOST if is_long else ""}')
+            f'{timeout:.3g} s without one{raised}{UNTIL_LOST if is_long else ""}')
 
     def arrived(self, at: float, stamp: int = 0) -> None:
         """Note the time at which a state arrived, and its stamp, ns, if it is known.

@@ -44,6 +44,13 @@ def test_states_are_lost_after_the_timeout_and_five_periods():
     assert arrivals.are_lost(at + 1.01)
 
 
+def test_a_timeout_that_is_too_short_is_said_not_to_be_taken():
+    for timeout, said in ((0.001, ', as state_timeout, 0.001 s, is shorter than 5 periods'), (
+            0.2, ''), (0.0, '')):
+        arrivals, at = arrive([0.01] * 200, timeout)
+        assert arrivals.news_of_timeout(at)[1].partition(' s without one')[2] == said
+
+
 @pytest.mark.parametrize(('period', 'timeout'), [
     (0.1, 0.5), (0.2, 1.0), (0.31, 0.3), (1.0, 0.3)])
 def test_a_driver_slower_than_the_slowest_is_lost_before_its_next_state(period, timeout):
