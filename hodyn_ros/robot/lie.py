@@ -43,7 +43,8 @@ def pose_fault(matrix: Array) -> str | None:
         said = f'its rotation is not orthonormal (R R^T differs from I by {error:.1e})'
         return said if error > _TWO_DIGITS else f'{said}: if it is rounded, give seven digits'
     if np.any(matrix[..., 3, :] != (0.0, 0.0, 0.0, 1.0)):
-        return 'its last row must be 0, 0, 0, 1'
+        is_column = np.all(matrix[..., :, 3] == (0.0, 0.0, 0.0, 1.0))
+        return 'its last row must be 0, 0, 0, 1' + ': is it transposed?' * bool(is_column)
     return None
 
 

@@ -128,3 +128,10 @@ def test_rounded_rotations_need_more_digits(seed):
         fault = lie.pose_fault(lie.pose(rotation.round(digits)))
         assert fault is None if digits >= 7 else 'if it is rounded, give seven digits' in fault
         assert 'digits' not in lie.pose_fault(lie.pose(rotation @ np.diag([1.0, 1.1, 1.0])))
+
+
+def test_a_transposed_pose_is_asked_about():
+    pose = lie.pose(lie.exp([0.3, 0.2, 0.1, 0.0, 0.0, 0.0])[:3, :3], [0.1, 0.2, 0.3])
+    assert lie.pose_fault(pose.T).endswith(': is it transposed?')
+    pose[3, 0] = 0.1
+    assert lie.pose_fault(pose) == 'its last row must be 0, 0, 0, 1'
