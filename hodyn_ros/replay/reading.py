@@ -206,11 +206,15 @@ class Reading:
     def remedies(self) -> list[str]:
         """What to do about the changes, a sentence each."""
         n = len(self.order)
+        both, positions, efforts = self._reversed
         return [said for is_so, said in (
             ((self.order, self._efforts) != 2 * (tuple(range(n)),),
              'Let the driver send names and values in the same order.'),
-            (self.reversed_position or self.reversed_effort,
-             'Change the signs in the driver, or the axes in the robot file.'),
+            (both, 'Change the signs of positions and efforts in the driver, or turn the axes of '
+             'these joints in the robot file.'),
+            (positions, 'Change the signs of these positions in the driver.'),
+            (efforts, 'Change the signs of these efforts in the driver, or give these joints the '
+             'opposite `effort_gain` in the robot file (-1 if there is none).'),
             (any(self.quarters),
              'Turn the placements of these joints in the robot file, or use the description that '
              'the driver uses.'),

@@ -174,6 +174,32 @@ def carries(robot, q, effort):
     return np.std(torque, axis=0) > 0.2 * np.std(effort, axis=0)
 
 
+@pytest.mark.parametrize('fault', ['axis', 'sign of a position', 'sign of an effort'])
+@pytest.mark.parametrize('seed', [1, *(
+    pytest.param(seed, marks=pytest.mark.siege) for seed in range(1000, 1020))])
+def test_axes_are_to_be_turned_only_if_that_mends_the_recording(fault, seed):
+    """A turned axis against efforts of the opposite sign made the positions opposite as well."""
+    (_, rng, robot), = robots_of([seed])
+    q, effort = recorded(rng, robot)
+    i = int(np.flatnonzero(carries(robot, q, effort))[0])
+    if fault != 'sign of an effort':
+        q[:, :, i] *= -1.0
+    if fault != 'sign of a position':
+        effort[:, i] *= -1.0
+    reading = find_misreading(FeedForward(robot), q, effort).reading
+    low, high = robot.limits.position_min.copy(), robot.limits.position_max.copy()
+    low[i], high[i] = -high[i], -low[i]
+    turned = replace(
+        robot, limits=replace(robot.limits, position_min=low, position_max=high),
+        bodies=tuple(replace(body, axis=-body.axis) if body is robot.joint_bodies[i] else body
+                     for body in robot.bodies))
+    mended = find_misreading(FeedForward(turned), q, effort).reading is None
+    assert mended == (fault == 'axis')
+    advice, = reading.remedies
+    assert ('turn the axes' in advice) == mended
+    assert ('`effort_gain`' in advice) == (fault == 'sign of an effort')
+
+
 def gear_ratios(robot, q, effort):
     model = FeedForward(robot)
     weightless = model.torque(q, gravity=False)[:, 0]

@@ -18,7 +18,7 @@ from hodyn_ros.robot.joint_names import JointNames
 def replayed(tmp_path):
     def run(recording, robot=PANDA, **options):
         path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
-        with JointStateBag(path, JointNames(robot)) as bag:
+        with JointStateBag(path, JointNames(robot), effort_gain=robot.effort_gain) as bag:
             return replay(bag, FeedForward(robot), tmp_path / 'out', **options)
     return run
 
@@ -157,3 +157,13 @@ def test_of_misread_efforts_it_is_said_whether_they_are_compared_with_gravity(
         not result.diagnosis.efforts.with_gravity)
     assert ('Corrected as said above, they would contain gravity' in said) == (
         gravity and not result.diagnosis.efforts.with_gravity)
+
+
+@pytest.mark.parametrize('gain', [None, np.array([1.0, -1.0, 1.0, -1.0, 1.0, 1.0, 1.0])])
+def test_an_opposite_gain_mends_efforts_of_the_opposite_sign_as_is_advised(replayed, gain):
+    recording = record(duration=8.0, bandwidth=0.6)
+    recording.effort[:, [1, 3]] *= -1.0
+    said = warnings(replayed(recording, replace(PANDA, effort_gain=gain)))
+    assert any('give these joints the opposite `effort_gain`' in one for one in said) == (
+        gain is None)
+    assert gain is None or said == []
