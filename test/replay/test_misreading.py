@@ -10,8 +10,8 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.comparison import EffortComparison, common_lag
 from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.effort_unit import effort_unit
-from hodyn_ros.replay.misreading import find_misreading, mountings
-from hodyn_ros.replay.reading import Reading
+from hodyn_ros.replay.misreading import find_misreading
+from hodyn_ros.replay.reading import Reading, mountings
 from hodyn_ros.replay.slight_cause import find_slight_cause
 
 FAULTS = (
