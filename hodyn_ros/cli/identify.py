@@ -92,9 +92,15 @@ class _Identified:
 
     @property
     def named_terms(self) -> set[str]:
-        """Terms that sentences about the recordings already name."""
+        """Terms that need no warning: all if another link seems to carry a load.
+
+        Otherwise these are the terms that sentences about the recordings already name.
+        """
         from hodyn_ros.replay.small_changes import SmallZero
 
+        if any(self.loads) or any(
+                motion.diagnosis.without(self.terms).has_a_cause for motion in self.motions):
+            return set(TERMS)
         return {'zeros'} if any(
             isinstance(motion.diagnosis.slight, SmallZero) for motion in self.motions) else set()
 

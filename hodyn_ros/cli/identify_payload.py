@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
 
 def print_payload(
-    console: Console, robot: Robot, found: Estimate, *, is_friction_fitted: bool,
-    is_compared: bool,
+    console: Console, robot: Robot, found: Estimate, *, is_compared: bool,
 ) -> None:
     """Print the payload on the last body or its bound, and on which other tips none is fitted.
 
@@ -23,8 +22,7 @@ def print_payload(
     if found.payload is None:
         _print_bound(console, robot, found, is_compared=is_compared)
     else:
-        _print_found(
-            console, robot, found, found.payload, is_friction_fitted=is_friction_fitted)
+        _print_found(console, robot, found, found.payload)
     _print_other_tips(console, robot)
 
 
@@ -68,8 +66,7 @@ def _print_bound(
 
 
 def _print_found(
-    console: Console, robot: Robot, found: Estimate, payload: Payload, *,
-    is_friction_fitted: bool,
+    console: Console, robot: Robot, found: Estimate, payload: Payload,
 ) -> None:
     import numpy as np
 
@@ -96,10 +93,7 @@ def _print_found(
         f'• The interval allows for links that are off by {links:g}%'
         + ('' if math.isnan(found.gain_level)
            else f' and gains of drives by {found.gain_level:.1%}')
-        + ', which the recordings do not rule out.' + ('' if is_friction_fitted else (
-            ' It assumes no friction, since the robot file has none'
-            if robot.friction is None else ' It assumes the friction of the robot file')
-            + ': add friction to the --terms to fit it.'))
+        + ', which the recordings do not rule out.')
 
 
 def _carries_no_other_joint(robot: Robot, joint: str) -> bool:

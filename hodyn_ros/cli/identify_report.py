@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hodyn_ros.identification.validation import Validation
     from hodyn_ros.robot import Robot
 
+_ALWAYS = 0.95  # least share of a joint's efforts at standstill if it stands all the time
 _WORTH_COUNTING = 0.005  # a smaller share of a joint's efforts at standstill is not printed
 _BETTER = 0.95  # ratio of held-out errors to those of the given file that counts as better
 _ALIKE = 1.2  # largest ratio between gains that are printed as one factor
@@ -112,15 +113,18 @@ def print_identified(
             f'• No effort of {", ".join(unmeasured)} is measured: all values of '
             f'{"this joint" if len(unmeasured) == 1 else "these joints"} are kept as they were.')
     _print_rests(console, robot, found)
+    if 'friction' not in terms:
+        console.print(
+            '• ' + ('No friction is assumed, since the robot file has none'
+                    if robot.friction is None else 'The friction of the robot file is assumed')
+            + ': add friction to the --terms to fit it.')
     if not gravity and {'gains', 'links', 'payload', 'zeros'} & set(terms):
         console.print(
             '• The efforts are recorded without gravity, so the errors below say nothing about '
             "the file's prediction of gravity.")
     _print_validation(console, robot, validation)
     if 'payload' in terms:
-        print_payload(
-            console, robot, found, is_friction_fitted='friction' in terms,
-            is_compared=is_compared)
+        print_payload(console, robot, found, is_compared=is_compared)
 
 
 def _unmeasured(robot: Robot, validation: Validation) -> list[str]:
@@ -140,6 +144,13 @@ def _print_rests(console: Console, robot: Robot, found: Estimate) -> None:
                 if found.rests_left_out else
                 'used as if friction were 0. Friction that holds a joint may pass for an offset, '
                 'a link or a payload: add friction to the --terms to leave these efforts out.'))
+    still = [name for name, share in zip(robot.joint_names, found.standing, strict=False)
+             if share >= _ALWAYS]
+    if found.links and 2 * len(still) > robot.n:
+        console.print(
+            '• The recording says little about the links, since most joints stand '
+            f'({", ".join(still)}): the intervals assume that all links are off by about the '
+            'same share. Move all joints.')
 
 
 def _print_validation(console: Console, robot: Robot, validation: Validation) -> None:

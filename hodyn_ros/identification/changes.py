@@ -20,6 +20,8 @@ _LONG = 2  # least number of successive blocks that do not fit
 _LARGE, _NOTABLE = 0.1, 0.02
 _PARTS = 4  # the blocks are divided into this many parts, each predicted from the others
 _EXPLAINED = 0.6  # share of the squared error that a change of the model must explain
+_SPEEDS = (0.1, 0.25, 0.5, 0.75)  # shares of the samples that are slower than the ends of friction
+_UNCHANGED = 1 + len(_SPEEDS)  # number of columns whose coefficients never change
 _SWITCHES = np.linspace(0.2, 0.8, 7)  # times of a change to try, as shares of the recording
 
 
@@ -58,13 +60,24 @@ def changes(model: Terms, found: Fit) -> tuple[Change, ...]:
         for j in np.flatnonzero(model.known[own].any(axis=0)):
             columns = np.column_stack([
                 np.ones(len(block)), moves[own, j], data.q[own, 1, j], load[own, j],
-                data.q[own, 2, j]])
+                data.q[own, 2, j], _slow_friction(data.q[own, 1, j], model.known[own, j])])
             torque = data.effort[own, j] / model.effort_per_torque(theta)[j]
             for part in _of_joint(error[own, j], torque, columns, block):
                 out.append(Change(model.robot.joint_names[j], int(bag), *part))
         cycle = STRETCH * FOLDS
         first += (int(block.max()) // cycle + 1) * cycle
     return tuple(out)
+
+
+def _slow_friction(velocity: Array, known: Flags) -> Array:
+    """Return friction at low speed, (T, k): added to the law, it has another shape.
+
+    Each column falls to 0 at another usual speed of the joint.
+    """
+    speed = np.abs(velocity)
+    ends = np.maximum(np.quantile(speed[known], _SPEEDS), 1e-9)
+    return np.asarray(np.sign(velocity)[:, np.newaxis] * np.maximum(
+        1.0 - speed[:, np.newaxis] / ends, 0.0))
 
 
 def _of_joint(
@@ -118,9 +131,10 @@ def _lasting(
 ) -> list[tuple[float, float, float, float, bool]]:
     """Return the change of friction, offset and load in time that explains most of the error.
 
-    The coefficients of `columns` change at once or gradually, except that of the last column, the
-    rotor's. The errors with and without a change are measured on blocks that were not used to fit
-    these coefficients.
+    The coefficients of `columns` change at once or gradually, except those of the last ones, the
+    rotor's and of friction at low speed: friction that only falls with speed is no change. The
+    errors with and without a change are measured on blocks that were not used to fit these
+    coefficients.
     """
     size = columns.shape[1]
     both = np.column_stack([columns, error])
@@ -154,11 +168,12 @@ def _predicted(
     """Return the sum of squared errors of the blocks, each predicted by a fit to the other parts.
 
     `sums`, (b, c + 1, c + 1), are each block's products of the c columns and the error. Each row
-    of `change`, (k, b), adds all columns except the last once more, times a factor per block.
+    of `change`, (k, b), adds all columns except the last ones, which never change, once more,
+    times a factor per block.
     """
     size = sums.shape[1] - 1
     used = [*range(size), *(
-        size * k + i for k in range(1, 1 + len(change)) for i in range(size - 1))]
+        size * k + i for k in range(1, 1 + len(change)) for i in range(size - _UNCHANGED))]
     factors = np.stack([np.ones(len(sums)), *change])
     products = np.einsum('kb,lb,bij->bkilj', factors, factors, sums[:, :size, :size]).reshape(
         len(sums), len(factors) * size, -1)[:, used][:, :, used]

@@ -98,7 +98,7 @@ class Estimate:
     #: tuple of (str, float, tuple of str): values at a bound of the search, the bound, the joints
     bounded: tuple[tuple[str, float, tuple[str, ...]], ...] = ()
     #: tuple of (str, tuple of str): terms that were not fitted but would be significant, with
-    #: their joints; none if there are `changes`
+    #: their joints; none if there are `changes` or `differing_loads`, which may pass for any
     missing: tuple[tuple[str, tuple[str, ...]], ...] = ()
     changes: tuple[Change, ...] = ()  #: Parts of the recordings whose efforts do not fit
     #: The law with all its values, fitted or given
@@ -188,7 +188,7 @@ def estimate_of(
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,
         factor_beside_other_links=factor,
         base_parameters=base, told_parameters=determined,
-        missing=() if changed else tuple(
+        missing=() if changed or differing else tuple(
             (term, named(those)) for term, those in missing_terms(model, found).items()),
         changes=changed,
         friction=model.friction(theta), parameters=parameters,

@@ -11,13 +11,12 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
 from hodyn_ros.replay.motor_positions import series_compliance
-from hodyn_ros.replay.point_loads import PointLoad, find_load, with_load
-from hodyn_ros.replay.position_ranges import mostly_outside, swaps
+from hodyn_ros.replay.point_loads import PointLoad, carrying, find_load, with_load
+from hodyn_ros.replay.position_ranges import mostly_outside, slides_in_degrees, swaps
 from hodyn_ros.replay.quarter_turns import quarter_turns
-from hodyn_ros.replay.reading import DEGREES, Mounting, Reading, other_angles, swapped
+from hodyn_ros.replay.reading import DEGREES, Mounting, Reading, mountings, other_angles, swapped
 from hodyn_ros.replay.standstill import STILL
 from hodyn_ros.replay.tips import swapped_arms, tips
-from hodyn_ros.robot import Robot
 
 HOPELESS = 0.5
 """Unexplained share of the efforts above which a model does not describe them."""
@@ -39,6 +38,8 @@ _NOISE, _NOISE_OF_ARM = 0.01, 0.001  # noise, over the largest effort of joint a
 # Motor positions as the only mistake: unexplained share from which they are tried, and greatest
 # part of it that they may leave. Some is left, as friction that springs carry stays unexplained.
 _SHOWS, _LEAVES = 0.003, 0.4
+# Least part of the efforts, in the mean of the joints that carry it, that a load must explain.
+_CARRIED = 0.005
 _SCALES = np.geomspace(10.0, 400.0, 17)  # factors of positions that are tried, such as of gears
 _FINER = (0.12, 0.02, 0.004)  # relative half widths of the finer searches for a factor
 _TURNS = 2.0 * np.pi  # range of positions, rad, beyond which these factors are tried
@@ -46,7 +47,6 @@ _TURNS = 2.0 * np.pi  # range of positions, rad, beyond which these factors are 
 _LIKE_DEGREES = 0.7
 _SIGNS = np.array([[1.0], [-1.0]])  # of efforts
 _NOTHING = 1e-9  # weight of a joint whose efforts nothing explains
-_SAME = 0.99  # cosine of the angle from which two directions of gravity are the same
 
 # The unexplained share of a reading plus the price of its changes, the share alone, the reading.
 _Ranked = tuple[float, float, Reading]
@@ -60,8 +60,9 @@ class Fit:
     #: joint has: the mean of the joints with a measured effort. With a reading, the joints are
     #: weighted by what it or the model explains of each. NaN if undetermined.
     unexplained: float
-    #: A reading that leaves a quarter of the share or less (motor positions: two fifths), or a
-    #: swap that puts all joints inside their ranges; None if there is none
+    #: A reading that leaves a quarter of the share or less (motor positions: two fifths; a load
+    #: on one arm: a quarter of the share of the joints that carry it), or a swap that puts all
+    #: joints inside their ranges; None if there is none
     reading: Reading | None = None
     left: float = np.nan  #: The share that this reading leaves unexplained
     #: Joints mostly outside their ranges, if `reading` is a swap for this reason
@@ -134,12 +135,22 @@ def find_misreading(
     if reading.scale != 1.0:
         reading, _ = trial.with_scale(reading)
     rest = trial.unexplained(reading)
-    # Efforts that are noise, which nothing explains, do not decide.
+    unexplained, left = _means(joints, rest)
+    if left > _BETTER * unexplained:
+        return trial.of_motors(start) or trial.with_load_on_one_arm(joints) or trial.swapped(plain)
+    return Fit(unexplained, reading, left)
+
+
+def _means(joints: Array, rest: Array) -> tuple[float, float]:
+    """Return the means of joints' unexplained shares, and of those that a reading leaves.
+
+    Efforts that are noise, which nothing explains, do not decide. Both are NaN without joints.
+    """
+    if not len(joints):
+        return np.nan, np.nan
     weight = np.maximum(1.0 - np.minimum(joints, rest), _NOTHING)
     unexplained, left = (float(np.average(share, weights=weight)) for share in (joints, rest))
-    if left > _BETTER * unexplained:
-        return trial.of_motors(start) or trial.swapped(plain)
-    return Fit(unexplained, reading, left)
+    return unexplained, left
 
 
 def _judged(q: Array, effort: Array) -> tuple[Flags, Flags]:
@@ -200,7 +211,7 @@ class _Trial:
         self._turns = robot.turns
         # Positions this far apart are too large, unless the joint turns continuously.
         self.is_far = bool(np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS)
-        self._slides_in_degrees = _slides_in_degrees(robot, q[:, 0], ~self._turns)
+        self._slides_in_degrees = slides_in_degrees(robot, q[:, 0], ~self._turns)
         self._compliance = series_compliance(robot)
         self.parallel, self.swapped_arms = other_angles(robot), swapped_arms(robot)
         self.has_springs = efforts.shape[1] > 1 and bool(self._compliance.any())
@@ -240,6 +251,24 @@ class _Trial:
         reading = replace(Reading.plain(len(self.judged)), are_of_motors=True)
         left = float(self.unexplained(reading).mean())
         return None if left > _LEAVES * start else Fit(start, reading, left)
+
+    def with_load_on_one_arm(self, joints: Array) -> Fit | None:
+        """Return the fit with a load on an arm of a tree, judged by the joints that carry it.
+
+        The mean of all joints hardly shows a load that most of them do not carry. `joints` are
+        the unexplained shares without a load.
+        """
+        plain = Reading.plain(len(self.judged))
+        best, most = None, _CARRIED
+        for load in self.loads(plain) if len(tips(self.robot)) > 1 else ():
+            reading = replace(plain, load=load)
+            rest = self.unexplained(reading)
+            carry = carrying(self.robot, load, self._q)[self.judged]
+            unexplained, left = _means(joints[carry], rest[carry])
+            if left <= _BETTER * unexplained and unexplained - left > most:
+                whole, rest_of_whole = _means(joints, rest)
+                best, most = Fit(whole, reading, rest_of_whole), unexplained - left
+        return best
 
     def swapped(self, plain: Fit) -> Fit:
         """Return the fit with swapped joints if all joints are inside their ranges only then.
@@ -366,29 +395,3 @@ class _Trial:
         right, opposite = min(
             shares, key=lambda each: float(np.minimum(*each)[self.judged].mean()))
         return right, opposite
-
-
-def mountings(robot: Robot) -> list[Mounting]:
-    """Return the mountings whose gravity points along another axis than in the robot file."""
-    if robot.floating or not robot.gravity.any():
-        return []
-    turn, strength = robot.base_pose[:3, :3], float(np.linalg.norm(robot.gravity))
-    return [
-        Mounting(f'{"+-"[sign < 0]}{name}', tuple((strength * sign * axis).tolist()))
-        for name, axis in zip('xyz', turn.T, strict=True) for sign in (1, -1)
-        if sign * axis @ robot.gravity < _SAME * strength]
-
-
-def _slides_in_degrees(
-    robot: Robot, position: Array, slides: Flags,
-) -> tuple[bool, ...]:
-    """Return the values of `are_slides_in_degrees` to be tried.
-
-    Efforts that are mostly weight and friction hardly determine it; known ranges do.
-    """
-    low, high = robot.limits.position_min[slides], robot.limits.position_max[slides]
-    position = position[:, slides]
-    beyond = np.maximum(position.max(axis=0) - high, low - position.min(axis=0))
-    if (beyond > high - low).any():
-        return (True,)
-    return (False,) if np.isfinite(high - low).all() else (False, True)

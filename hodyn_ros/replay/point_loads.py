@@ -62,3 +62,11 @@ def find_load(
 def with_load(robot: Robot, load: PointLoad) -> Robot:
     """Return a robot that carries a load."""
     return robot.with_payload(load.link, load.mass, np.array(load.centre), np.zeros((3, 3)))
+
+
+def carrying(robot: Robot, load: PointLoad, motion: Array) -> Flags:
+    """Return which joints of a robot carry a load during a motion (S, 5, n), (n,)."""
+    bare, loaded = (
+        FeedForward(one).torque(motion, friction=False)[:, 0]
+        for one in (robot, with_load(robot, load)))
+    return np.asarray((loaded != bare).any(axis=0))

@@ -74,3 +74,18 @@ def swaps(robot: Robot, position: Array) -> Iterator[Reading]:
         if are_inside(robot, position[:, order]).all():
             yield replace(plain, order=tuple(order), effort_order=tuple(order))
             yield replace(plain, order=tuple(order))
+
+
+def slides_in_degrees(
+    robot: Robot, position: Array, slides: Flags,
+) -> tuple[bool, ...]:
+    """Return the values of `Reading.are_slides_in_degrees` to be tried.
+
+    Efforts that are mostly weight and friction hardly determine it; known ranges do.
+    """
+    low, high = robot.limits.position_min[slides], robot.limits.position_max[slides]
+    position = position[:, slides]
+    beyond = np.maximum(position.max(axis=0) - high, low - position.min(axis=0))
+    if (beyond > high - low).any():
+        return (True,)
+    return (False,) if np.isfinite(high - low).all() else (False, True)

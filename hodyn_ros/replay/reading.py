@@ -14,6 +14,7 @@ OtherAngle = tuple[int, tuple[tuple[int, int], ...], bool]
 it is relative to the link before instead of to the base."""
 
 _PARALLEL = 0.99  # cosine of the angle between axes that count as parallel
+_SAME = 0.99  # cosine of the angle from which two directions of gravity are the same
 _FEW = 2  # greatest number of swaps that are counted: more are probably a swap of two arms
 
 DEGREES = 180.0 / np.pi
@@ -206,11 +207,15 @@ class Reading:
     def remedies(self) -> list[str]:
         """What to do about the changes, a sentence each."""
         n = len(self.order)
+        both, positions, efforts = self._reversed
         return [said for is_so, said in (
             ((self.order, self._efforts) != 2 * (tuple(range(n)),),
              'Let the driver send names and values in the same order.'),
-            (self.reversed_position or self.reversed_effort,
-             'Change the signs in the driver, or the axes in the robot file.'),
+            (both, 'Change the signs of positions and efforts in the driver, or turn the axes of '
+             'these joints in the robot file.'),
+            (positions, 'Change the signs of these positions in the driver.'),
+            (efforts, 'Change the signs of these efforts in the driver, or give these joints the '
+             'opposite `effort_gain` in the robot file (-1 if there is none).'),
             (any(self.quarters),
              'Turn the placements of these joints in the robot file, or use the description that '
              'the driver uses.'),
@@ -244,6 +249,17 @@ def _off(quarter: int) -> str:
     """Return by how much positions are off if these quarter turns must be added to them."""
     return 'off by π rad' if abs(quarter) == 2 else (
         f'0.5 π rad too {"small" if quarter > 0 else "large"}')
+
+
+def mountings(robot: Robot) -> list[Mounting]:
+    """Return the mountings whose gravity points along another axis than in the robot file."""
+    if robot.floating or not robot.gravity.any():
+        return []
+    turn, strength = robot.base_pose[:3, :3], float(np.linalg.norm(robot.gravity))
+    return [
+        Mounting(f'{"+-"[sign < 0]}{name}', tuple((strength * sign * axis).tolist()))
+        for name, axis in zip('xyz', turn.T, strict=True) for sign in (1, -1)
+        if sign * axis @ robot.gravity < _SAME * strength]
 
 
 def other_angles(robot: Robot) -> list[OtherAngle]:

@@ -197,10 +197,18 @@ COMPARED = {**PAYLOAD, 'is_compared': True}
         'do not rule out.'), ('another tip',)),
     (replace(LOADED, inertia_excited=True, gain_level=np.nan), PAYLOAD, (
         'inertia [0.004 0.005 0.003] kg m², diagonal', 'add friction to the --terms',
-        'off by 40%, which the recordings do not rule out. It assumes the friction of'),
+        'off by 40%, which the recordings do not rule out.',
+        'The friction of the robot file is assumed'),
      ('of its centre of mass', 'file has none')),
-    (LOADED, {**PAYLOAD, 'robot': replace(PANDA, friction=None)},
-     ('assumes no friction, since the robot file has none',), ()),
+    *((found, {'terms': terms, 'robot': replace(PANDA, friction=None)},
+       ('No friction is assumed, since the robot file has none: add',), ('all links are off',))
+      for found, terms in (
+          (LOADED, ('payload',)), (LINKS, ('links',)), (UNLOADED, ('payload', 'offsets')))),
+    (LINKS, {'terms': ('links', 'friction')}, (), ('friction is assumed', 'file is assumed')),
+    (replace(LINKS, standing=1.0 * (np.arange(N) < 4)), {'terms': ('links', 'friction')},
+     ('since most joints stand (joint1, joint2, joint3, joint4): the intervals',), ()),
+    (replace(LINKS, standing=1.0 * (np.arange(N) < 3)), {'terms': ('links', 'friction')},
+     (), ('most joints stand',)),
     (replace(LOADED, com_determined=np.array([True, False, False])), PAYLOAD,
      ('does not determine y and z of its centre of mass',), ()),
     (UNLOADED, COMPARED, (f'{NO_PAYLOAD}.',), ('far better', 'another tip')),

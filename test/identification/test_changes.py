@@ -1,11 +1,12 @@
 """What changes during a recording is named, and nothing else is."""
 from dataclasses import replace
 
-from known_recordings import FRICTION, PAYLOAD, RATE, SPREAD, data, efforts, heavier
+from known_recordings import FRICTION, PAYLOAD, PLAIN, RATE, SPREAD, data, efforts, heavier
 import numpy as np
 import pytest
 from recordings import PANDA, messages, motion, record, write
 
+from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.identify import identify
 
@@ -52,6 +53,29 @@ def test_friction_that_falls_as_the_arm_warms_up_is_named():
     found = identify(PANDA, given, ('friction', 'viscous', 'offsets'))
     assert len(found.changes) >= 5
     assert {(change.begin, change.is_lasting) for change in found.changes} == {(0.0, True)}
+
+
+@pytest.mark.parametrize('drop', [0.0, 0.5])
+@pytest.mark.parametrize('seeds', [
+    range(2), pytest.param(range(1000, 1100), marks=pytest.mark.siege)])
+def test_friction_that_falls_with_speed_passes_for_no_change_and_hides_none(seeds, drop):
+    """In slow motion, it was said to fall as the arm warms up."""
+    named = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        time = np.arange(750) / 25.0
+        q = motion(0.1 * time) * 0.1 ** np.arange(5)[:, None]
+        at_rest = rng.uniform(1.1, 1.5, 7)
+        coulomb, decay = SPREAD * rng.uniform(3.0, 15.0, 7), rng.uniform(0.02, 0.1, 7)
+        friction = coulomb * np.tanh(q[:, 1] / 0.005) * (
+            1.0 + (at_rest - 1.0) * np.exp(-(q[:, 1] / decay) ** 2))
+        effort = FeedForward(PLAIN).torque(q)[:, 0] + friction * (
+            1.0 - drop * np.linspace(0.0, 1.0, 750)[:, None])
+        effort += 0.05 * SPREAD * rng.standard_normal((750, 7))
+        found = identify(
+            PANDA, Data(q, effort, time.astype(np.intp), True), ('friction', 'viscous', 'offsets'))
+        named.append(any(change.is_lasting for change in found.changes))
+    assert all(named) if drop else not any(named)
 
 
 @pytest.mark.parametrize('seed', range(4))

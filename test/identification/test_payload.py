@@ -132,6 +132,7 @@ def test_recordings_with_and_without_a_payload_that_are_mixed_are_told(carried, 
     found = identify(PLAIN, given, ('payload', 'offsets'))
     assert {one.bag: one.mass for one in found.differing_loads} == {
         bag: pytest.approx(1.8 * sign, rel=0.1) for bag, sign in named.items()}
+    assert found.missing == ()  # zeros passed for one of the loads
     assert np.isfinite(found.payload_at_most) == (found.payload is None and not named)
     said = differing_loads(found, [Path(f'bag{k}') for k in range(4)])
     assert len(said) == len({loaded[bag] for bag in named})

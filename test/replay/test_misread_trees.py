@@ -1,4 +1,6 @@
 """Mistakes in recordings of trees: loads in any hand, and arms that are swapped as a whole."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from recordings import robot_keys, with_fingers
@@ -57,6 +59,28 @@ def test_a_load_in_either_hand_is_named_with_its_mass(seeds, hand, named):
         assert ('--payload left6 ' in reading.remedies[0]) == (hand == 'left6')
         assert bool(reading.without({'payload'}).changes) == (hand == 'left6')
         assert not reading.without({'links'}).changes
+
+
+@pytest.mark.parametrize('seeds', [
+    range(3), pytest.param(range(1000, 1040), marks=pytest.mark.siege)])
+@pytest.mark.parametrize('load', [0.0, 0.1, 0.2])
+def test_a_load_that_few_joints_carry_is_judged_by_these(seeds, load):
+    """It was lost in the mean of all joints; wrong links of the arm are none."""
+    named, mass = [], load * sum(body.mass for body in ROBOT.bodies[1:8])
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        hand = ('left6', 'right6')[seed % 2]
+        true = ROBOT.with_payload(hand, mass, [0.02, 0.03, 0.1]) if mass else replace(
+            ROBOT, bodies=tuple(
+                replace(body, mass=factor * body.mass, inertia=factor * body.inertia)
+                for body, factor in zip(
+                    ROBOT.bodies, rng.uniform(0.7, 1.4, len(ROBOT.bodies)), strict=True)))
+        reading = find_misreading(FeedForward(ROBOT), *recorded(rng, true)).reading
+        named.append(reading is not None and reading.load is not None)
+        if named[-1]:
+            assert reading.load.link == hand
+            assert reading.load.mass == pytest.approx(mass, rel=0.2)
+    assert np.mean(named) >= 0.95 if load else not any(named)
 
 
 @SEEDS

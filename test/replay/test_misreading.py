@@ -10,8 +10,8 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.comparison import EffortComparison, common_lag
 from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.effort_unit import effort_unit
-from hodyn_ros.replay.misreading import find_misreading, mountings
-from hodyn_ros.replay.reading import Reading
+from hodyn_ros.replay.misreading import find_misreading
+from hodyn_ros.replay.reading import Reading, mountings
 from hodyn_ros.replay.slight_cause import find_slight_cause
 
 FAULTS = (
@@ -172,6 +172,36 @@ def carries(robot, q, effort):
     """Return for which joints the model's torque shows beside friction and noise, (n,)."""
     torque = FeedForward(robot).torque(q, friction=False)[:, 0]
     return np.std(torque, axis=0) > 0.2 * np.std(effort, axis=0)
+
+
+@pytest.mark.parametrize('fault', ['axis', 'sign of a position', 'sign of an effort'])
+@pytest.mark.parametrize('seeds', [
+    [1], pytest.param(range(1000, 1040), marks=pytest.mark.siege)])
+def test_axes_are_to_be_turned_only_if_that_mends_the_recording(fault, seeds):
+    """A turned axis against efforts of the opposite sign made the positions opposite as well."""
+    right = [advises_rightly(rng, robot, fault) for _, rng, robot in robots_of(seeds)]
+    assert np.mean(right) >= (0.9 if fault == 'axis' else 1.0), right
+
+
+def advises_rightly(rng, robot, fault):
+    """Return whether the advice on a joint's opposite sign is what mends the recording."""
+    q, effort = recorded(rng, robot)
+    i = int(np.flatnonzero(carries(robot, q, effort))[0])
+    if fault != 'sign of an effort':
+        q[:, :, i] *= -1.0
+    if fault != 'sign of a position':
+        effort[:, i] *= -1.0
+    reading = find_misreading(FeedForward(robot), q, effort).reading
+    low, high = robot.limits.position_min.copy(), robot.limits.position_max.copy()
+    low[i], high[i] = -high[i], -low[i]
+    turned = replace(
+        robot, limits=replace(robot.limits, position_min=low, position_max=high),
+        bodies=tuple(replace(body, axis=-body.axis) if body is robot.joint_bodies[i] else body
+                     for body in robot.bodies))
+    mended = find_misreading(FeedForward(turned), q, effort).reading is None
+    advice, = reading.remedies
+    return mended == (fault == 'axis') == ('turn the axes' in advice) and (
+        '`effort_gain`' in advice) == (fault == 'sign of an effort')
 
 
 def gear_ratios(robot, q, effort):

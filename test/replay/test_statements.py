@@ -23,7 +23,7 @@ from hodyn_ros.robot.joint_names import JointNames
 def replayed(tmp_path):
     def run(recording, robot=PANDA, **options):
         path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
-        with JointStateBag(path, JointNames(robot)) as bag:
+        with JointStateBag(path, JointNames(robot), effort_gain=robot.effort_gain) as bag:
             return replay(bag, FeedForward(robot), tmp_path / 'out', **options)
     return run
 
@@ -173,3 +173,13 @@ def test_few_joints_in_another_unit_are_named_and_not_all(beyond, is_of_all):
         np.zeros(4, np.bool_)), Fit(0.1), [])
     assert list(found.beyond_limits) == list(found.names[:beyond])
     assert bool(found.gravity_doubt) == is_of_all
+
+
+@pytest.mark.parametrize('gain', [None, np.array([1.0, -1.0, 1.0, -1.0, 1.0, 1.0, 1.0])])
+def test_an_opposite_gain_mends_efforts_of_the_opposite_sign_as_is_advised(replayed, gain):
+    recording = record(duration=8.0, bandwidth=0.6)
+    recording.effort[:, [1, 3]] *= -1.0
+    said = warnings(replayed(recording, replace(PANDA, effort_gain=gain)))
+    assert any('give these joints the opposite `effort_gain`' in one for one in said) == (
+        gain is None)
+    assert gain is None or said == []
