@@ -199,7 +199,7 @@ def advises_rightly(rng, robot, fault):
         bodies=tuple(replace(body, axis=-body.axis) if body is robot.joint_bodies[i] else body
                      for body in robot.bodies))
     mended = find_misreading(FeedForward(turned), q, effort).reading is None
-    advice, = reading.remedies
+    advice = '' if reading is None else ' '.join(reading.remedies)
     return mended == (fault == 'axis') == ('turn the axes' in advice) and (
         '`effort_gain`' in advice) == (fault == 'sign of an effort')
 
