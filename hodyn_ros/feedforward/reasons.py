@@ -249,8 +249,7 @@ class Reasons:
         moving = '' if velocity is None else f', moving at {velocity:.4g},'
         self.notice('state', joined(
             f'{joint} at {position:.4g}{moving} contradicts the state before: this state is left '
-            'out',
-            cause), at, 'warning')
+            'out', cause or 'a late stamp, or a faulty reading'), at, 'warning')
 
     def notice_zeros(self, joint: str, at: float) -> None:
         """Notice velocities of 0 although a joint has moved."""
