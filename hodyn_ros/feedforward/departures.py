@@ -1,4 +1,6 @@
 """Whether an arm that departed from a reference at rest is held where it is, or must not be."""
+from collections.abc import Sequence
+
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
@@ -28,32 +30,48 @@ class Departures:
     silent is held where it is each time, unless its positions seem to be wrong since.
     """
 
-    def __init__(self, robot: Robot, tolerance: Array) -> None:
-        """Take the robot, and how far its joints may be from the reference, (n,)."""
-        self._robot, self._tolerance = robot, tolerance
+    def __init__(self, robot: Robot, tolerance: Array, *, asks: bool = True) -> None:
+        """Take how far joints may be from the reference, (n,), and whether to doubt positions."""
+        self._robot, self._tolerance, self._asks = robot, tolerance, asks
+        self._before = self._doubtful = np.zeros(0)
         self.forget()
 
     def leave(self, position: Array) -> None:
         """Note the position, (n,), at which joint states fell silent."""
-        self._before = position.copy()
+        if self._question:
+            self._doubtful = position.copy()
+        else:
+            self._before = position.copy()
+
+    def come_back(self, names: Sequence[str], position: Array) -> bool:
+        """Note the first position, (n,), after a silence; return whether the arm was moved."""
+        if not self._question or (np.abs(position - self._doubtful) > self._tolerance).any():
+            self._question = question_of_leap(
+                self._robot, names, position, self._before) if self._asks else ''
+        return bool((np.abs(position - self._before) > self._tolerance).any())
+
+    def compare(self, *, is_away: bool) -> None:
+        """Note whether the arm is away from its reference: at it, its positions are right."""
+        self._question *= is_away
 
     def forget(self) -> None:
         """Take the next departure as the first one."""
         self._one_way, self._in_all, self._last, self._moved_at = 0, 0, 0, 0
-        self._way = self._place = self._before = np.zeros(0)
+        self._way = self._place = np.zeros(0)
+        self._question = ''
 
     def why_not_held(
         self, position: Array, reference: Array, now: int, *, is_new: bool,
     ) -> str:
         """Return why not to hold an arm away from its reference, (n,), at `now`, ns; or nothing.
 
-        `is_new`: its driver was silent and may have been restarted.
+        `is_new`: it was moved while its driver was silent, which may have been restarted.
         """
+        if self._question:
+            return (
+                f'after a silence: the reference stays. {self._question} If they are right, '
+                f'{_HOLDS}')
         error = (position - reference) / self._tolerance
-        if self._before.size:
-            if question := question_of_leap(self._robot, position, self._before):
-                return f'after a silence; {question} If they are right, {_HOLDS}'
-            is_new &= bool((np.abs(position - self._before) > self._tolerance).any())
         if self._in_all and now - self._last > _QUIET:
             self.forget()
         self._last = now

@@ -268,9 +268,9 @@ class Reasons:
         """Show a notice of a joint with motors more than half a turn away: no plan is followed."""
         self.notice('turned', f'{self.of_departure(watch, joints)}: {NOT_TURNED}', at, 'error')
 
-    def of_leap(self, position: Array, before: Array) -> str:
+    def of_leap(self, position: Array, before: Array, joints: Sequence[str]) -> str:
         """Return why positions, (n,), may have leapt, though the arm has not; else empty."""
-        if question := question_of_leap(self._robot, position, before):
+        if question := question_of_leap(self._robot, joints, position, before):
             return question
         change = position - before
         joint = int(np.abs(change).argmax())

@@ -65,7 +65,8 @@ class Requests(StateMachine):
             raise HodynError(self.arrivals.too_slow)
         try:
             check_range(
-                self.feedforward.robot, self._joints, position, controller.q[0])
+                self.feedforward.robot, self._joints, position, controller.q[0],
+                self.settings.stream_delay)
         except ImpossibleSample as error:
             if controller.reference.streaming:
                 self._go(Cause.MISTAKEN, why=str(error))

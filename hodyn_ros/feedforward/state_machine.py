@@ -100,7 +100,8 @@ class StateMachine:
         self._wrenches = WrenchInputs(
             robot, settings.max_force, settings.max_moment, settings.wrench_timeout)
         self._tracking = TrackingWatch(settings.tracking_tolerance, robot)
-        self._departures = Departures(robot, settings.tracking_tolerance)
+        self._departures = Departures(
+            robot, settings.tracking_tolerance, asks=not settings.is_simulated)
         self._joints: Sequence[str] = robot.joint_names
         self._believed = np.zeros((2, robot.n))
         self._planned_tilt = np.full(3, np.inf)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
-from hodyn_ros.feedforward.plausible_state import beyond_range
+from hodyn_ros.feedforward.plausible_state import FREE_VELOCITY, beyond_range
 from hodyn_ros.limits.margins import at_limits, both
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.many_turns import too_many_turns
@@ -19,6 +19,8 @@ DRIFT = 1e-3
 PAUSE = 2.0
 # A stamp that is older than the last by more than this, ns, shows a clock that was set back.
 SET_BACK = 100_000_000
+# How long a reference at its velocity limit lags behind samples without velocities, s.
+LAG = 0.3
 
 
 class ImpossibleSample(HodynError):
@@ -167,19 +169,22 @@ class StreamSchedule:
 
 
 def check_range(
-    robot: Robot, joints: Sequence[str], position: Array, reference: Array,
+    robot: Robot, joints: Sequence[str], position: Array, reference: Array, delay: float = 0.0,
 ) -> None:
     """Raise HodynError for a streamed position, (n,), that the arm cannot reach.
 
     The error is an ImpossibleSample if no arm can have the position, as in degrees, or if a joint
-    without a range would turn many times from the `reference`, (n,), to it.
+    without a range would turn many times from the `reference`, (n,), to it. The reference may be
+    behind by the stream's `delay`, s.
     """
     limits = robot.limits
     position = at_limits(position, limits.position_min, limits.position_max)
     far, may_be = beyond_range(robot, joints, position)
     if not may_be:
         raise ImpossibleSample(far)
-    if turns := too_many_turns(robot, joints, position - reference):
+    fastest = np.where(np.isfinite(limits.velocity), limits.velocity, FREE_VELOCITY)
+    if turns := too_many_turns(
+            robot, joints, position - reference, fastest * (delay + LAG)):
         raise ImpossibleSample(turns)
     beyond = (position < limits.position_min) | (position > limits.position_max)
     if beyond.any():

@@ -130,12 +130,13 @@ class Supervisor(Requests):
             self._leave_out(at)
         if self.state in (State.LOST, State.SILENT):
             is_new = self.state is State.SILENT and at - self._rested_at > RESTART + SETTLED
+            has_moved = self._departures.come_back(self._joints, position)
             self.clock.resume_at(stamp)
             self._go(Cause.BACK, seconds=since)
             self._tracking.forget_motion()
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
             if self._tracking.is_beyond and (is_new or not self._tracking.is_turned) and (
-                    self._was_reset or not self._why_not_held(is_new=is_new)):
+                    self._was_reset or not self._why_not_held(is_new=is_new and has_moved)):
                 self._latch(' when joint states came back', is_new=is_new)
         return True
 
@@ -207,6 +208,7 @@ class Supervisor(Requests):
         watch.compare(
             controller.within_range(self.measured[0]), self._expected, self._readings)
         self._was_reset = self._was_reset and watch.is_beyond
+        self._departures.compare(is_away=watch.is_beyond)
         if watch.has_departed:
             is_at_rest = np.abs(controller.q[1]).max() < AT_REST
             if watch.is_turned and is_at_rest and not self._was_reset:
@@ -267,7 +269,7 @@ class Supervisor(Requests):
 
     def _refuse(self, why: str, position: Array) -> NoReturn:
         """Refuse a state with a position that no arm can have."""
-        why = joined(why, self.reasons.of_leap(position, self._believed[0]))
+        why = joined(why, self.reasons.of_leap(position, self._believed[0], self._joints))
         self.reject_state(why)
         raise HodynError(why)
 
@@ -319,7 +321,7 @@ class Supervisor(Requests):
         self._go(Cause.FOUND)
         self.take_locked({})
         if doubt := too_many_turns(
-                self.feedforward.robot, self._joints, position, 'is {} turns from 0'):
+                self.feedforward.robot, self._joints, position, how='is {} turns from 0'):
             self.reasons.notice('turns', doubt, at, 'warning')
         if beyond:
             self.reasons.why = f'{beyond}: held there'
@@ -395,4 +397,4 @@ class Supervisor(Requests):
         else:
             self.reasons.notice_left_out(
                 name, position, velocity if self._has_velocity else None, at,
-                self.reasons.of_leap(self.measured[0], self._believed[0]))
+                self.reasons.of_leap(self.measured[0], self._believed[0], self._joints))

@@ -66,15 +66,15 @@ def doubt_of_points(
 
     `start` is as in `fit_plan`.
     """
-    turns = turned_often(robot, points, start)
+    turns = too_many_turns(robot, points.names, travel(points, start))
     doubt = doubt_of_units(robot, points.positions) or (turns and f'; {turns}')
     return doubt + _hurried(points.times)
 
 
-def turned_often(robot: Robot, points: AcceptedWaypoints, start: Array | None) -> str:
-    """Return a question about a joint without a range that turns many times; else empty."""
+def travel(points: AcceptedWaypoints, start: Array | None) -> Array:
+    """Return how far apart positions of each joint are at most, (n,), rad or m."""
     positions = points.positions if start is None else np.vstack((start[0], points.positions))
-    return too_many_turns(robot, points.names, np.ptp(positions, axis=0))
+    return np.asarray(np.ptp(positions, axis=0))
 
 
 def _hurried(times: Array) -> str:

@@ -25,7 +25,7 @@ from hodyn_ros.plans.doubtful_points import (
     jitter_size,
     left_out_joints,
     steps,
-    turned_often,
+    travel,
     unsmoothed,
 )
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
@@ -53,6 +53,7 @@ from hodyn_ros.reference import Plan, fit_plan, overshoot
 from hodyn_ros.reference.fit import MAX_SAMPLE_TOLERANCE
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
+from hodyn_ros.robot.many_turns import too_many_turns, turn_often
 
 MAX_DURATION = 3600.0
 """Largest duration that the node takes, s: the check takes time and memory in proportion."""
@@ -60,7 +61,7 @@ SMOOTH_PATH, FASTER = 2.0, 1.1
 """Path tolerance, in jitters of samples, that lets a path be smooth; and how much faster an even
 motion along it must be, if a note is to say so."""
 FAR_TOO_FAST = 5.0
-"""Stretch beyond which a plan that turns a joint many times is taken to be in degrees."""
+"""Ratio of speed to limit from which a joint that would turn many times is not slowed down."""
 EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
 
 
@@ -116,7 +117,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
     doubt = in_milliseconds(robot, points, request.start)
-    turns = turned_often(robot, points, request.start)
+    turns = too_many_turns(robot, points.names, travel(points, request.start))
     used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
     rough = unsmoothed(
         points, request.settings.interpolation, fitted.plan.interpolation,
@@ -216,8 +217,7 @@ def _verdict(
     scaling = smallest_time_scaling(plan, LimitTable(feedforward, settings.commands))
     if scaling.factor is None:
         lines.append(scaling.reason)
-    elif scaling.factor > FAR_TOO_FAST and turned_often(
-            request.robot, fitted.points, request.start):
+    elif _are_degrees(request, fitted):
         return _Verdict(plan, report, reflexes, None, lines)
     elif settings.stretch == 'auto':
         slower = plan.stretched(scaling.factor)
@@ -228,6 +228,16 @@ def _verdict(
         also = ' and trips no reflex' if tripped else ''
         lines.append(f'{scaling.factor:.4f} times slower it is within all limits{also}')
     return _Verdict(plan, report, reflexes, scaling.factor, lines)
+
+
+def _are_degrees(request: PlanRequest, fitted: _Fitted) -> bool:
+    """Whether a joint would turn many times, far too fast."""
+    often = np.array(request.robot.joint_names)[
+        turn_often(request.robot, travel(fitted.points, request.start))]
+    return any(
+        entry.quantity == 'velocity' and entry.joint in often
+        and abs(entry.value) > FAR_TOO_FAST * abs(entry.limit)
+        for entry in fitted.limit_report.violations)
 
 
 def _through(request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str]) -> Plan:

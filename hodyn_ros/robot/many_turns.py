@@ -3,24 +3,31 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hodyn_ros.common.arrays import Array
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.robot.model import Robot
-from hodyn_ros.robot.unit_doubts import MANY_TURNS
+from hodyn_ros.robot.unit_doubts import screws
 
-_MOST = 2.02  # number of turns that a slider, a plan or a hand may ask of a joint at once
+MOST_TURNS = 2.02
+"""Largest number of turns that a slider, a plan or a hand may ask of a joint at once."""
+
+
+def turn_often(robot: Robot, change: Array, slack: Array | float = 0.0) -> Flags:
+    """Return which joints without a range, (n,), a change, (n,), rad, turns many times.
+
+    `slack`, rad, is added to the greatest change. Nuts of screws may turn often.
+    """
+    limits = robot.limits
+    endless = robot.turns & np.isinf(limits.position_max) & np.isinf(limits.position_min)
+    return endless & ~screws(robot) & (np.abs(change) > 2.0 * np.pi * MOST_TURNS + slack)
 
 
 def too_many_turns(
-    robot: Robot, names: Sequence[str], change: Array, how: str = 'would turn {} times',
+    robot: Robot, names: Sequence[str], change: Array, slack: Array | float = 0.0,
+    how: str = 'would turn {} times',
 ) -> str:
-    """Return a question about a change of positions, (n,), rad, that is many turns of a joint.
-
-    Only of joints without a range: the others are outside of theirs. Empty without such a joint.
-    """
-    limits = robot.limits
-    endless = robot.turns & (limits.position_max - limits.position_min > 2.0 * MANY_TURNS)
-    turns = np.where(endless, np.abs(change), 0.0) / (2.0 * np.pi)
+    """Return a question about the joint that `turn_often` tells; empty without one."""
+    turns = np.where(turn_often(robot, change, slack), np.abs(change), 0.0) / (2.0 * np.pi)
     joint = int(turns.argmax())
-    return '' if turns[joint] <= _MOST else (
+    return '' if not turns[joint] else (
         f'{names[joint]} {how.format(f"{turns[joint]:.3g}")}: are its positions in degrees, '
         'instead of rad?')

@@ -121,21 +121,21 @@ def ask_of_robot(robot: 'Robot', context: str) -> None:
     """Ask about gravity, limits and friction of a robot once it is read."""
     ask_of_gravity(robot, context)
     limits = robot.limits
-    screws = _screws(robot)
-    _ask_of_limits(robot, screws, context)
+    nuts = screws(robot)
+    _ask_of_limits(robot, nuts, context)
     for kind, most, one_sided, question in (
             ('revolute', MANY_TURNS, _ENDLESS, 'rad: are these degrees?'),
             ('prismatic', _FAR, _ENDLESS_FROM_ZERO, 'm: are these mm?')):
         ask_if([
             f'{body.joint} ({lower:g} to {upper:g})' for body, lower, upper, is_screw in zip(
-                robot.joint_bodies, limits.position_min, limits.position_max, screws, strict=True)
+                robot.joint_bodies, limits.position_min, limits.position_max, nuts, strict=True)
             if body.type == kind and not is_screw and most < max(abs(lower), abs(upper)) < (
                 _ENDLESS if lower == -upper else one_sided)
         ], f'{context}: ranges are in {question}')
     _ask_of_friction(robot, context)
 
 
-def _screws(robot: 'Robot') -> Flags:
+def screws(robot: 'Robot') -> Flags:
     """Return which joints, (n,), turn often to move a slide that follows them, as a nut does."""
     found, coupling = np.zeros(robot.n, np.bool_), robot.coupling
     followers = np.array([body.type == 'prismatic' for body in robot.bodies[robot.floating:]])[
@@ -145,13 +145,13 @@ def _screws(robot: 'Robot') -> Flags:
     return found & robot.turns
 
 
-def _ask_of_limits(robot: 'Robot', screws: Flags, context: str) -> None:
+def _ask_of_limits(robot: 'Robot', nuts: Flags, context: str) -> None:
     """Ask about limits of velocity and effort that no robot of this size and weight reaches."""
     limits = robot.limits
     weight = _EARTH[0] * sum(body.mass for body in robot.bodies)
     size = max(size_of(robot.bodies), SHORT)
     has_range = np.isfinite(limits.position_max - limits.position_min)
-    fastest = np.where(has_range & ~screws, FAST, _FAST_WHEEL)
+    fastest = np.where(has_range & ~nuts, FAST, _FAST_WHEEL)
     strongest = [
         max(_STRONG * weight * size, _STRONG_TURN) if turns
         else max(_STRONG * weight, _STRONG_SLIDE) for turns in robot.turns]

@@ -115,7 +115,8 @@ class StopFlag:
                 deadline = deadline or time.monotonic() + GRACE
             elif self.is_moving():
                 deadline = time.monotonic() + GRACE
-            elif time.monotonic() > deadline + (END_TIMEOUT if self._ends else 0.0):
+            elif time.monotonic() > deadline + (
+                    END_TIMEOUT if self._ends or self._is_put_off else 0.0):
                 os._exit(128 + number)
             elif self._is_put_off:
                 signal.pthread_kill(threading.main_thread().ident or 0, number)

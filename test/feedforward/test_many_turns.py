@@ -103,7 +103,7 @@ def test_an_arm_with_a_joint_that_has_turned_once_is_not_asked_about():
 @pytest.mark.parametrize(('back', 'asked'), [
     (lambda q: np.where(np.arange(7) == 3, q, np.rad2deg(q)), 'turned'),
     (lambda q: np.rad2deg(0.02 * q), ''),
-    (np.zeros_like, 'all positions are exactly 0: has the driver read its encoders?'),
+    (np.zeros_like, 'all positions are 0: has the driver read its encoders?'),
     (lambda q: q + 3.0 * TURN * (np.arange(7) == 6), 'joint7 has turned 3 times meanwhile')])
 def test_positions_that_cannot_be_where_the_arm_was_moved_are_not_held(back, asked):
     """After a silence they were held wherever they were, with the torque of another posture."""
@@ -118,6 +118,83 @@ def test_positions_that_cannot_be_where_the_arm_was_moved_are_not_held(back, ask
         world.supervisor.hold('held on request')
         world.states(500, position=back(q))
     np.testing.assert_allclose(world.controller.q[0], back(q), atol=1e-9)
+
+
+@pytest.mark.parametrize('pause', [0.6, 3.0])
+def test_doubtful_positions_stay_so_after_another_silence_and_a_small_motion(pause):
+    """A second restart of the driver, or an arm that sagged, had them held after all."""
+    world = world_of()
+    q = world.controller.q[0].copy()
+    for back in (np.zeros(7), 0.01 * np.arange(7), np.zeros(7)):
+        world.pass_time(pause)
+        world.states(400, position=back)
+    assert 'has the driver read its encoders?' in world.report[1]
+    np.testing.assert_allclose(world.controller.q[0], q, atol=1e-9)
+    world.pass_time(3.0)
+    world.states(400, position=q)
+    assert world.report == ('holding', 'joint states were lost') or not world.report[1]
+
+
+def moved(rng, q):
+    """Yield where an arm may be after it was moved, or its driver restarted."""
+    yield q + 0.3 * rng.standard_normal(7)
+    yield q + np.where(np.arange(7) == rng.integers(7), rng.uniform(0.25, 0.6), 0.0)
+    yield q + 1.9 * TURN * (np.arange(7) == 6)
+
+
+@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('size', [0.0, 0.005, 0.05, 1.0])
+def test_an_arm_that_was_moved_in_a_silence_is_held_there(seed, size):
+    """Near the zero posture, any position up to 1 rad passed for the former one in degrees."""
+    rng = np.random.default_rng(seed)
+    for place in range(3):
+        world = World(model=hd.FeedForward(ENDLESS))
+        world.arm = size * rng.standard_normal(7)
+        world.states(50)
+        back = list(moved(rng, world.controller.q[0]))[place]
+        world.pass_time(3.0)
+        world.states(400, position=back)
+        assert world.said('the arm is held where it is') == 1
+        assert '?' not in world.report[1]
+
+
+@pytest.mark.parametrize(('before', 'back'), [
+    (HOME + 10.0 * TURN * (np.arange(7) == 6), HOME),  # it counts turns anew
+    (np.rad2deg(HOME) * (np.arange(7) != 3) + HOME * (np.arange(7) == 3), HOME)])
+def test_a_driver_that_is_corrected_is_held(before, back):
+    world = World(model=hd.FeedForward(ENDLESS))
+    world.arm = before.copy()
+    world.states(50)
+    world.pass_time(3.0)
+    world.states(1500, position=back)
+    np.testing.assert_allclose(world.controller.q[0], back, atol=1e-9)
+
+
+def test_a_simulation_that_is_reset_is_held_at_zero():
+    world = World(model=hd.FeedForward(ENDLESS), is_simulated=True)
+    world.states(50)
+    world.pass_time(3.0)
+    world.states(1500, position=np.zeros(7))
+    np.testing.assert_allclose(world.controller.q[0], 0.0, atol=1e-9)
+
+
+def test_a_departure_long_after_a_silence_is_one_as_ever():
+    world = world_of()
+    world.pass_time(3.0)
+    world.states(200)
+    place = world.arm.copy()
+    for k in range(400):
+        world.lead(place * max(0.0, 1.0 - k / 300))
+    world.states(600, position=np.zeros(7))
+    assert world.said('the arm is held where it is') >= 1
+    assert 'encoders' not in world.report[1]
+
+
+def test_a_stream_with_a_delay_may_be_far_ahead():
+    world = World(model=hd.FeedForward(ENDLESS), stream_delay=8.0, stream_timeout=0.5)
+    world.states(50)
+    stream(world, lambda t: HOME + 2.0 * t * (np.arange(7) == 6), 20.0)
+    assert not [why for why in world.refused if 'degrees' in why]
 
 
 def test_positions_that_change_to_degrees_are_named():
