@@ -34,6 +34,7 @@ class Departures:
         """Take how far joints may be from the reference, (n,), and whether to doubt positions."""
         self._robot, self._tolerance, self._asks = robot, tolerance, asks
         self._before = self._doubtful = np.zeros(0)
+        self._question = ''  # what may be wrong with the positions since a silence
         self.forget()
 
     def leave(self, position: Array) -> None:

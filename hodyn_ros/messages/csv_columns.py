@@ -209,7 +209,8 @@ def _wrong_count(line: list[str], columns: int, surplus: float, is_last: bool) -
         return ''
     if is_last and entries < columns:
         return f'cut off after {entries} of {columns} entries'
-    if columns + surplus <= entries <= 2 * columns and not any('.' in cell for cell in line):
+    if columns + surplus <= entries <= 2 * columns and all(
+            cell.strip().lstrip('+-').isdecimal() for cell in line):
         # Without the number, which differs from line to line, so that it is asked once.
         return (
             f'more entries than the {columns} columns: are these decimal commas? Then separate '

@@ -143,7 +143,7 @@ def _ask_of_rotors(robot: Robot, inertia: Mapping[str, float], context: str) -> 
         if value > (max(arm, min(_ROTORS * arm, _OF_THE_MOVED * carried)) if turns
                     else _SLIDE_ROTORS * mass):
             large.append(f'{name} ({value:.3g} {si}, the whole robot {whole:.3g})')
-        elif value * (speed := min(top_speed, 1.0)) > _SLOW * effort:
+        elif value * (speed := min(top_speed, 1.0)) > _SLOW * effort > 0.0:
             large.append(
                 f'{name} ({value:.3g} {si}, which the effort limit brings to {speed:g} '
                 f'{"rad/s" if turns else "m/s"} in {value * speed / effort:.2g} s)')
