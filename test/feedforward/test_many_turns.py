@@ -4,10 +4,12 @@ from dataclasses import replace
 from controllers import HOME
 import numpy as np
 import pytest
+from robot_texts import chain
 from supervised import PANDA, PERIOD, World
 
 import hodyn_ros as hd
 from hodyn_ros.plans import JointWaypoints, PlanRequest, PlanSettings, prepare_plan
+from hodyn_ros.robot.many_turns import too_many_turns
 
 ENDS = np.where(np.arange(7) == 3, -np.pi, -np.inf)  # joint 4 has a range
 ENDLESS = replace(PANDA, limits=replace(PANDA.limits, position_min=ENDS, position_max=-ENDS))
@@ -205,3 +207,11 @@ def test_positions_that_change_to_degrees_are_named():
     world.states(100, position=np.rad2deg(arm))
     assert world.report[0] == 'fault'
     assert 'those of before in degrees: does the driver send rad?' in world.report[1]
+
+
+@pytest.mark.parametrize(('multiplier', 'often'), [(0.003, False), (0.2, True)])
+def test_the_nut_of_a_screw_may_turn_often(multiplier, often):
+    data = chain('revolute', 'prismatic')
+    data['bodies'][1]['mimic'] = {'joint': 'link0', 'multiplier': multiplier}
+    robot = hd.load_robot(data)
+    assert bool(too_many_turns(robot, robot.joint_names, np.array([100.0]))) == often
