@@ -138,10 +138,10 @@ def ask_of_robot(robot: 'Robot', context: str) -> None:
 def screws(robot: 'Robot') -> Flags:
     """Return which joints, (n,), turn often to move a slide that follows them, as a nut does."""
     found, coupling = np.zeros(robot.n, np.bool_), robot.coupling
-    followers = np.array([body.type == 'prismatic' for body in robot.bodies[robot.floating:]])[
-        coupling.followers]
-    slow = np.abs(coupling.multiplier) < _STEEP
-    found[coupling.leader[coupling.followers[followers & slow]]] = True
+    slides = np.array(
+        [body.type == 'prismatic' for body in robot.bodies[robot.floating:]], dtype=np.bool_)
+    moved = slides[coupling.followers] & (np.abs(coupling.multiplier) < _STEEP)
+    found[coupling.leader[coupling.followers[moved]]] = True
     return found & robot.turns
 
 
