@@ -259,7 +259,7 @@ SPOILED = [
             code=2))),
     Spoiled('of a light joint in N mm', scaled(6, effort=1e3), (re.compile(
         r'Efforts are far beyond their limits \(fer_joint7: \d+ times the limit\): are they in '
-        'another unit, such as N mm, or of another part of the drive'),),
+        'another unit, such as N mm, or of a slide in place of its nut'),),
         (*OTHER_CAUSES, 'of the effort of fer_joint7'), commands=('replay',), made=of_rough_panda),
     Spoiled('of the motors', scaled(position=100.0, velocity=100.0, effort=0.01),
             ('positions and velocities are about 100 times too large',), ('degrees',), code=2),

@@ -117,8 +117,7 @@ def warnings(result: Replay) -> list[str]:
     if far:
         said.append(
             f'Efforts are far beyond their limits ({far}): are they in another unit, such as '
-            'N mm, or of another part of the drive (the force of a slide, not the torque of its '
-            'nut), or are the limits of the robot file too small?')
+            'N mm, or of a slide in place of its nut, or are the limits in the file too small?')
     said += _about_model(result)
     late = _lag(result)
     if late.is_large:

@@ -191,9 +191,7 @@ def test_separators_within_quotes_separate_nothing(tmp_path, separator):
     ('p.csv', 'time,a\n0,0\n1,1,2', 'line 3: 3 entries for 2 columns'),
     ('p.csv', 'time,a\n0,0,1\n0.5,1,2', 'line 2: 3 entries for 2 columns'),
     ('p.csv', 'time;a\n0;0;1;2', 'line 2: 4 entries for 2 columns'),
-    ('p.csv', 'time,a,b\n0,0,0,4\n1,5,0,7', 'line 2: more entries than the 3 columns: are these '
-     'decimal commas? Then separate the columns by semicolons'),
-    ('p.csv', 'time,a\n0,0,1,5', 'line 2: more entries than the 2 columns: are these decimal'),
+    ('p.csv', 'time,a,b\n0,0,0,4\n1,5,0,7', 'line 2: more entries than the 3 columns: are these'),
     ('p.csv', 'time,a,b\n0,1,5,2,5', 'than the 3 columns: are these decimal commas? Then '),
     ('p.csv', 'time,a,b\n0,0.1,0.20.3,0.1,0.2', 'line 2: 5 entries for 3 columns'),
     ('p.csv', 'time,vel_a,a,a.velocity\n0,1,1,1', 'write a.velocity, or vel_a.position if'),
@@ -224,9 +222,8 @@ def test_bad_files_exit_with_2_and_one_line(tmp_path, capsys, name, text, messag
 
 @pytest.mark.slow
 def test_check_exits_with_1_beyond_and_0_within_limits(tmp_path, capsys):
-    beyond = plan_file(tmp_path / 'fast.csv')
     assert main([
-        'check', str(beyond), '--output', str(tmp_path / 'curves.png'),
+        'check', str(plan_file(tmp_path / 'fast.csv')), '--output', str(tmp_path / 'curves.png'),
         '--json', str(tmp_path / 'figures.json')]) == 1
     printed = capsys.readouterr().out
     assert 'beyond limits: joint2: effort_rate -1828' in printed
@@ -258,8 +255,7 @@ def test_names_of_another_model_need_their_prefix(tmp_path, capsys):
     names = tuple(name.replace('fer', 'fr3') for name in NAMES)
     path = plan_file(tmp_path / 'other.csv', duration=1.0, names=names)
     assert main(['check', str(path)]) == 2
-    message = capsys.readouterr().err
-    assert 'joint_prefix:=fr3_ (node), --joint-prefix fr3_ (commands)' in message
+    assert 'joint_prefix:=fr3_ (node), --joint-prefix fr3_' in capsys.readouterr().err
     assert main(['check', str(path), '--joint-prefix', 'fr3_']) == 0
 
 
