@@ -53,7 +53,8 @@ class Departures:
 
     def compare(self, *, is_away: bool) -> None:
         """Note whether the arm is away from its reference: at it, its positions are right."""
-        self._question *= is_away
+        if not is_away:
+            self._question = ''
 
     def forget(self) -> None:
         """Take the next departure as the first one."""
