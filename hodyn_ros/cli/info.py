@@ -20,7 +20,6 @@ from hodyn_ros.common.errors import HodynError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hodyn_ros.common.arrays import Flags
     from hodyn_ros.robot import Robot
 
 _LIMITS = (
@@ -129,6 +128,7 @@ def _unit(quantity: str, robot: Robot) -> str:
 
 def _figures(robot: Robot) -> dict[str, Any]:
     from hodyn_ros.robot.files import robot_mapping
+    from hodyn_ros.robot.many_turns import turns_on
 
     keys = robot_mapping(robot)
     limits = keys['limits']
@@ -140,11 +140,11 @@ def _figures(robot: Robot) -> dict[str, Any]:
         'joint_prefixes': robot.joint_prefixes,
         'links': [*(body.name for body in robot.bodies), *robot.frames],
         'joints': {body.joint: {
-            'type': 'continuous' if turns_on and body.type == 'revolute' else body.type,
+            'type': 'continuous' if is_endless and body.type == 'revolute' else body.type,
             'link': body.name, 'mass': body.mass,
             **{quantity: limits.get(quantity, [None] * robot.n)[i] for quantity in _LIMITS},
-        } for i, (body, turns_on) in enumerate(
-            zip(robot.joint_bodies, _turns_on(robot).tolist(), strict=True))},
+        } for i, (body, is_endless) in enumerate(
+            zip(robot.joint_bodies, turns_on(robot).tolist(), strict=True))},
         'coupled_joints': {body.joint: {
             'type': body.type, 'link': body.name, 'mass': body.mass, 'mimic': asdict(body.mimic),
         } for body in robot.bodies if body.mimic is not None},
@@ -186,24 +186,18 @@ def _reach(robot: Robot) -> float:
     return max(distances[index] + float(np.linalg.norm(place)) for index, place in places)
 
 
-def _turns_on(robot: Robot) -> Flags:
-    """Return which joints turn without a range; a URDF calls revolute ones continuous."""
-    import numpy as np
-
-    return robot.turns & np.isinf([robot.limits.position_min, robot.limits.position_max]).all(0)
-
-
 def _unknown(robot: Robot) -> list[str]:
     """Return what the file lacks, one sentence each."""
     import numpy as np
 
     from hodyn_ros.feedforward.limit_table import unit
+    from hodyn_ros.robot.many_turns import turns_on
 
     sentences = []
     for field in fields(robot.limits):
         missing = ~np.isfinite(getattr(robot.limits, field.name))
         if field.name.startswith('position'):
-            missing &= ~_turns_on(robot)
+            missing &= ~turns_on(robot)
         if field.name not in {*_REPORTED, 'tracking_error'} or not missing.any():
             continue
         joints = [name for name, gap in zip(robot.joint_names, missing, strict=True) if gap]

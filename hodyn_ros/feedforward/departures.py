@@ -51,7 +51,7 @@ class Departures:
                 self._robot, names, position, self._before) if self._asks else ''
         return bool((np.abs(position - self._before) > self._tolerance).any())
 
-    def compare(self, *, is_away: bool) -> None:
+    def see(self, *, is_away: bool) -> None:
         """Note whether the arm is away from its reference: at it, its positions are right."""
         if not is_away:
             self._question = ''

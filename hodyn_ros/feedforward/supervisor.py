@@ -208,7 +208,7 @@ class Supervisor(Requests):
         watch.compare(
             controller.within_range(self.measured[0]), self._expected, self._readings)
         self._was_reset = self._was_reset and watch.is_beyond
-        self._departures.compare(is_away=watch.is_beyond)
+        self._departures.see(is_away=watch.is_beyond)
         if watch.has_departed:
             is_at_rest = np.abs(controller.q[1]).max() < AT_REST
             if watch.is_turned and is_at_rest and not self._was_reset:

@@ -11,14 +11,18 @@ MOST_TURNS = 2.02
 """Largest number of turns that a slider, a plan or a hand may ask of a joint at once."""
 
 
+def turns_on(robot: Robot) -> Flags:
+    """Return which joints turn without a range, (n,): a URDF calls revolute ones continuous."""
+    return robot.turns & np.isinf([robot.limits.position_min, robot.limits.position_max]).all(0)
+
+
 def turn_often(robot: Robot, change: Array, slack: Array | float = 0.0) -> Flags:
     """Return which joints without a range, (n,), a change, (n,), rad, turns many times.
 
     `slack`, rad, is added to the greatest change. Nuts of screws may turn often.
     """
-    limits = robot.limits
-    endless = robot.turns & np.isinf(limits.position_max) & np.isinf(limits.position_min)
-    return endless & ~screws(robot) & (np.abs(change) > 2.0 * np.pi * MOST_TURNS + slack)
+    is_often = np.abs(change) > 2.0 * np.pi * MOST_TURNS + slack
+    return np.asarray(turns_on(robot) & ~screws(robot) & is_often)
 
 
 def too_many_turns(
